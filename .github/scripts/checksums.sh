@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# checksums.sh FOLDER: writes SHA256SUMS of all archives in a folder, which `.github/action/install.sh` reads.
+# checksums.sh FOLDER: writes SHA256SUMS of all archives in a folder, which `install.sh` and `.github/action/install.sh` read.
 set -euo pipefail
 
 cd "$1"

@@ -79,7 +79,6 @@ impl Change {
     }
 }
 
-/// Returns the generated file at a path, if there is one.
 fn generated(dir: &Path, path: &str) -> Result<Option<Vec<u8>>, Error> {
     let full = dir.join(path);
     for folder in full.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
@@ -105,7 +104,6 @@ fn in_the_way(path: &Path) -> Error {
     Error::Usage(format!("{} exists and was not written by mcpgen; move it, or choose another folder", path.display()))
 }
 
-/// Finds outdated generated files below `dir`.
 fn stale(dir: &Path, prefix: &str, wanted: &BTreeMap<String, String>, changes: &mut Vec<Change>) -> Result<(), Error> {
     let folder = dir.join(prefix);
     let Some(entries) = Error::unless_missing(fs::read_dir(&folder), &folder)? else { return Ok(()) };

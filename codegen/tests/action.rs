@@ -273,7 +273,7 @@ fn compares_with_a_published_crate() {
 
 #[test]
 fn installs_a_release_with_the_right_checksum() {
-    if !has(&["bash", "curl", "tar", "sha256sum"]) || !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+    if !has(&["bash", "curl", "jq", "tar", "sha256sum"]) || !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return;
     }
     let (home, github) = (tempfile::tempdir().expect("a folder"), GitHub::start());
@@ -304,6 +304,18 @@ fn installs_a_release_with_the_right_checksum() {
     };
     github.state().files.insert(format!("{base}/SHA256SUMS"), sums);
     github.state().files.insert(format!("{base}/mcpgen-{target}.tar.gz"), archive.clone());
+    // The script for people also installs the manual page and completions.
+    let install_for_user = |prefix: &str| {
+        let mut command =
+            bash(home.path(), &format!("sh \"$ROOT\"/install.sh --version v9.9.9 --prefix \"$PWD/{prefix}\" mcpgen"));
+        let output = command.env("MCPGEN_RELEASES", format!("{}/o/r/releases", github.url)).output().expect("sh runs");
+        (output.status.code(), text(&output))
+    };
+    let (code, log) = install_for_user("usr");
+    assert!(code == Some(0) && log.contains("installed mcpgen 9.9.9"), "{log}");
+    for file in ["bin/mcpgen", "share/man/man1/mcpgen.1", "share/bash-completion/completions/mcpgen"] {
+        assert!(home.path().join("usr").join(file).is_file(), "{file}");
+    }
     let (code, log) = install("good");
     assert!(code == Some(0) && log.contains("mcpgen 9.9.9"), "{log}");
     let added = fs::read_to_string(home.path().join("path")).expect("a path");
@@ -312,6 +324,9 @@ fn installs_a_release_with_the_right_checksum() {
     github.state().files.insert(format!("{base}/mcpgen-{target}.tar.gz"), [archive, vec![0]].concat());
     let (code, log) = install("bad");
     assert!(code == Some(1) && log.contains("the checksum of mcpgen-") && !log.contains("mcpgen 9.9.9"), "{log}");
+    let (code, log) = install_for_user("bad-usr");
+    assert!(code == Some(1) && log.contains("is wrong; nothing is installed"), "{log}");
+    assert!(!home.path().join("bad-usr").exists());
 }
 
 /// A fake cargo records its arguments instead of building.

@@ -30,7 +30,6 @@ const SMALL: &str = r##"{
 "##;
 
 impl Project {
-    /// Creates a project with [`SMALL`] as `draft`.
     fn with_small() -> Project {
         let project = Project::empty();
         project.write("small.json", SMALL);

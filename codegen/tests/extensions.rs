@@ -27,7 +27,7 @@ fn is_decided(protocol: &Protocol, id: usize) -> bool {
     false
 }
 
-/// How many documents were compared.
+/// The number of documents that were compared.
 #[derive(Debug, Default)]
 struct Tally {
     valid: usize,

@@ -137,7 +137,6 @@ fn unindented(lines: &[&str]) -> String {
     lines.iter().map(|line| line.get(common..).unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the files below a folder.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];

@@ -48,7 +48,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Copies what the commands need.
 fn project(root: &Path, at: &Path) {
     copy(&root.join("schema"), &at.join("schema"));
     copy(&root.join("generated/src"), &at.join("generated/src"));
@@ -93,7 +92,7 @@ fn commands_in_pages_work() {
                 .current_dir(home.path())
                 .output()
                 .expect("it runs");
-            // Exit with 1 if there are differences.
+            // These exit with 1 if there are differences.
             let compares = ["diff ", "docs --missing"].iter().any(|begin| arguments.starts_with(begin));
             let code = output.status.code();
             assert!(

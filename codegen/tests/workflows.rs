@@ -73,13 +73,7 @@ fn publishes_all_crates_in_order() {
     }
     let order = succeeds(bash(Path::new(ROOT), ".github/scripts/publish.sh --order"));
     let order: Vec<&str> = order.lines().collect();
-    let metadata = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
-        .current_dir(ROOT)
-        .output()
-        .expect("cargo runs");
-    let metadata: Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
-    let packages = metadata["packages"].as_array().expect("packages");
+    let packages = packages();
     let published: BTreeMap<&str, &Value> = packages
         .iter()
         .filter(|package| package["publish"].is_null())
@@ -95,6 +89,53 @@ fn publishes_all_crates_in_order() {
     }
 }
 
+/// Each package with tests is in one job of `.ci`, and each job is in `.ci/run` and in the workflow.
+#[test]
+fn every_package_and_job_is_checked() {
+    let read =
+        |path: &str| fs::read_to_string(format!("{ROOT}/{path}")).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let (run, workflow) = (read(".ci/run"), read(".github/workflows/ci.yml"));
+    let jobs = run.lines().find_map(|line| line.strip_prefix("for job in ")?.strip_suffix("; do")).expect("the jobs");
+    let jobs: Vec<&str> = jobs.split(' ').collect();
+    let mut tested = BTreeMap::new();
+    for job in &jobs {
+        let script = read(&format!(".ci/{job}")).replace("\\\n", " ");
+        for line in script.lines().filter_map(|line| line.strip_prefix("step .ci/test ")) {
+            line.split_whitespace()
+                .for_each(|package| assert_eq!(tested.insert(package.to_owned(), *job), None, "{package}"));
+        }
+        // These two prepare the others, which call them in the workflow.
+        let is_called = workflow.contains(&format!("job: {job} }}")) || workflow.contains(&format!("job: {job},"));
+        assert!(is_called || ["install", "build"].contains(job), "{job} is not in the workflow");
+    }
+    let scripts =
+        fs::read_dir(format!("{ROOT}/.ci")).expect("scripts").map(|entry| entry.expect("an entry").file_name());
+    let scripts = scripts.map(|name| name.to_string_lossy().into_owned());
+    let others =
+        scripts.filter(|name| !["run", "step.sh", "test"].contains(&name.as_str()) && !jobs.contains(&name.as_str()));
+    assert_eq!(others.collect::<Vec<_>>(), Vec::<String>::new(), "not in .ci/run");
+    let packages = packages();
+    let names: Vec<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
+    assert_eq!(
+        names.iter().filter(|name| !tested.contains_key(**name)).collect::<Vec<_>>(),
+        Vec::<&&str>::new(),
+        "no job"
+    );
+    let unknown: Vec<_> = tested.keys().filter(|name| !names.contains(&name.as_str())).collect();
+    assert_eq!(unknown, Vec::<&String>::new(), "no such package");
+}
+
+/// Returns the packages of the workspace, as `cargo metadata` describes them.
+fn packages() -> Vec<Value> {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(ROOT)
+        .output()
+        .expect("cargo runs");
+    let mut metadata: Value = serde_json::from_slice(&metadata.stdout).expect("JSON");
+    serde_json::from_value(metadata["packages"].take()).expect("packages")
+}
+
 /// Workflows run single commands or existing scripts, never inline shell.
 #[test]
 fn workflows_run_scripts() {
@@ -103,7 +144,9 @@ fn workflows_run_scripts() {
         let text = fs::read_to_string(&path).expect("a workflow");
         assert!(!text.contains("run: |"), "{}: move the shell to a script", path.display());
         let commands = text.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix("run: "));
-        for script in commands.filter_map(|command| command.split(' ').next()).filter(|word| word.starts_with('.')) {
+        // A job of the matrix is a script, as the test above checks.
+        let words = commands.filter_map(|command| command.split(' ').next()).filter(|word| word.starts_with('.'));
+        for script in words.filter(|word| *word != ".ci/${{") {
             assert!(Path::new(ROOT).join(script).is_file(), "{}: {script}", path.display());
         }
     }

@@ -19,15 +19,14 @@ pub struct Error(Box<Inner>);
 #[derive(Clone)]
 struct Inner {
     type_name: Cow<'static, str>,
-    /// Innermost segment first.
+    /// The innermost segment comes first.
     path: Vec<Segment>,
     kind: ErrorKind,
     position: Option<(usize, usize)>,
-    /// The entry of the value where the error occurred, until its path is known.
+    /// The entry of the value with the error, until its path is known.
     token: Option<u32>,
 }
 
-/// A step of a path.
 #[derive(Clone)]
 pub(crate) enum Segment {
     Key(Cow<'static, str>),
@@ -228,7 +227,7 @@ impl Error {
         self
     }
 
-    /// Records the value where the error occurred, unless a token or position is already set.
+    /// Records the value with the error, unless a token or position is already set.
     #[cold]
     pub(crate) fn at_token(mut self, token: u32) -> Self {
         if self.0.position.is_none() {
@@ -237,8 +236,8 @@ impl Error {
         self
     }
 
-    /// Resolves the path and position of the error, relative to `root`. Call this on errors of [`Decode::decode`] if
-    /// you call it directly: decoders record only the value where the error occurred.
+    /// Adds the path and the position to an error, relative to `root`. If you call [`Decode::decode`] directly, call
+    /// this on its errors, because decoders only record the value with the error.
     ///
     /// [`Decode::decode`]: crate::codec::Decode::decode
     #[cold]

@@ -16,7 +16,7 @@ use crate::{Error, Json, JsonObject, JsonRef, Map};
 ///
 /// [`insert`](Self::insert) rejects names for which `T` has a field. An empty `Extra` is as small as a pointer.
 pub struct Extra<T, M = JsonObject> {
-    /// Boxed, because almost every type has an `Extra`, usually empty.
+    /// Boxed, because almost every type has an `Extra`, which is usually empty.
     members: Option<Box<M>>,
     of: PhantomData<fn() -> T>,
 }

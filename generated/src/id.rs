@@ -22,7 +22,7 @@ macro_rules! string_or_integer {
         /// A number with an integral value, such as `1.0`, decodes as an integer. Other numbers are invalid.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
-            /// A string. Never equal to an integer, even if its text is a number.
+            /// A string. It never equals an integer, even if its text is a number.
             String(String),
             /// An integer.
             Integer(i64),

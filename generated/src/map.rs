@@ -12,8 +12,8 @@ use crate::codec::{self, Cursor, DecodeInPlace, Encode, Members, Node, Object, O
 ///
 /// Decoding requires all values of an object to be valid. If a name occurs more than once, its last value counts.
 ///
-/// Internally it is a sorted vector, which takes less memory and less code than a tree for the small objects of the
-/// protocol. Lookup takes logarithmic time; insertion moves all entries with greater keys.
+/// The map is a sorted vector, which takes less memory and less code than a tree for the small objects of the protocol.
+/// Lookup takes logarithmic time. Insertion moves all entries with greater keys.
 ///
 /// ```
 /// use mcpgen_types::Map;
@@ -40,7 +40,7 @@ impl<V> Map<String, V> {
         self.entries.binary_search_by(|(known, _)| known.as_str().cmp(key))
     }
 
-    /// Inserts a value. Returns the key's previous value.
+    /// Inserts a value. Returns the value that the key had before.
     pub fn insert(&mut self, key: impl Into<String>, value: V) -> Option<V> {
         let key = key.into();
         match self.find(&key) {
@@ -125,7 +125,7 @@ impl<V> Map<String, V> {
         self.entries.last_mut().map_or(Ok(()), |(_, last)| last.read(value, unread))
     }
 
-    /// Sorts the entries by key. Of entries with equal keys, only the last is kept.
+    /// Sorts the entries by key. Of several entries with equal keys, only the last is kept.
     fn sort(&mut self) {
         let names: Vec<&str> = self.entries.iter().map(|(name, _)| name.as_str()).collect();
         let Some(order) = order_of_names(&names) else { return };
@@ -141,8 +141,8 @@ impl<V> Map<String, V> {
     }
 }
 
-/// Returns the indices that sort the names, or `None` if they are sorted and distinct already. Of equal names, only the
-/// last is included. Not generic, because every instance would compile its own sort.
+/// Returns the indices that sort the names, or `None` if they are already sorted and distinct. Of equal names, only the
+/// last is included. This is not generic, because every instance would compile a separate sort.
 pub(crate) fn order_of_names(names: &[&str]) -> Option<Vec<usize>> {
     if names.is_sorted_by(|a, b| a < b) {
         return None;
@@ -192,7 +192,7 @@ impl<V> Index<&str> for Map<String, V> {
     }
 }
 
-/// If a key comes up more than once, its last value is kept.
+/// If a key occurs more than once, its last value is kept.
 impl<K: Into<String>, V> FromIterator<(K, V)> for Map<String, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::new();
@@ -201,7 +201,7 @@ impl<K: Into<String>, V> FromIterator<(K, V)> for Map<String, V> {
     }
 }
 
-/// If a key comes up more than once, its last value is kept.
+/// If a key occurs more than once, its last value is kept.
 impl<K: Into<String>, V> Extend<(K, V)> for Map<String, V> {
     fn extend<I: IntoIterator<Item = (K, V)>>(&mut self, entries: I) {
         self.entries.extend(entries.into_iter().map(|(key, value)| (key.into(), value)));
@@ -259,7 +259,7 @@ impl<V: Encode> Object for Map<String, V> {
     }
 }
 
-/// Entries are unsorted until `finish`.
+/// The entries are not sorted until `finish`.
 impl<V: DecodeInPlace + Encode> OtherMembers for Map<String, V> {
     fn blank(_: Unread) -> Self {
         Self::new()

@@ -14,8 +14,8 @@ pub trait Request: Decode + Encode {
     /// The type of the result.
     type Result: Decode + Encode;
 
-    /// Decodes the result of this request from its response. It is up to the caller to pair the two by ID, for example
-    /// with [`Traffic`](crate::traffic::Traffic).
+    /// Decodes the result of this request from its response. The caller must pair the two by ID, for example with
+    /// [`Traffic`](crate::traffic::Traffic).
     ///
     /// If this is a [`TaskRequest`] that runs as a task, use [`decode_task_result`](TaskRequest::decode_task_result)
     /// instead.
@@ -62,7 +62,7 @@ pub trait Notification: Decode + Encode {
 
 /// A type for `params`. Implemented for everything that implements [`Decode`] and [`Encode`].
 ///
-/// `Option<P>` and `()` make `params` optional; with any other type it is required. `null` is never valid.
+/// `Option<P>` and `()` make `params` optional. With any other type, `params` is required. `null` is never valid.
 pub trait Params: Decode + Encode {
     /// Decodes the member `params`, or its absence. Error paths start at `params`.
     ///
@@ -73,7 +73,7 @@ pub trait Params: Decode + Encode {
         let decoded = match params {
             Some(raw) if raw.text() == "null" => Err(Document::default().root().mismatch("object")),
             Some(raw) => raw.decode(),
-            // Absence decodes like `null`.
+            // If the member is absent, it decodes like `null`.
             None => Self::decode(Document::default().root()).map_err(|_| Error::new(ErrorKind::Missing)),
         };
         decoded.map_err(|error| error.at_key("params"))

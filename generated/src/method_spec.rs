@@ -13,13 +13,13 @@ pub struct MethodSpec {
     pub is_request: bool,
     /// Whether clients may send it.
     pub sent_by_client: bool,
-    /// Whether servers may send it. A request that neither side may send appears only inside results, as an input
+    /// Whether servers may send it. If neither side may send a request, it only appears inside results, as an input
     /// request.
     pub sent_by_server: bool,
-    /// The path of the required capability, such as `["resources", "subscribe"]`. Empty if none is required. The
-    /// receiver of a request must declare it; for a notification, the sender.
+    /// The path of the required capability, such as `["resources", "subscribe"]`. Empty if no capability is required.
+    /// The receiver of a request declares it, but the sender of a notification.
     pub capability: &'static [&'static str],
-    /// The `params` field that names the target, e.g. the tool.
+    /// The field of `params` that names the target, such as the tool.
     pub subject: Option<&'static str>,
     /// Whether the request can run as a task.
     pub may_run_as_task: bool,
@@ -61,17 +61,15 @@ impl MethodSpec {
     }
 }
 
-/// The methods of a revision.
 #[derive(Debug)]
 pub(crate) struct MethodTable {
     /// Sorted by length.
     pub(crate) specs: &'static [MethodSpec],
-    /// For each length, the index of the first method that is at least this long.
+    /// The index of the first method that is at least this long, for each length.
     starts: [u16; LENGTHS + 1],
 }
 
-/// The number of lengths that [`MethodTable::starts`] tells apart. Methods of `LENGTHS - 1` bytes and more share the
-/// last one.
+/// The number of lengths in [`MethodTable::starts`]. Methods of `LENGTHS - 1` bytes and more share the last one.
 const LENGTHS: usize = 64;
 
 impl MethodTable {

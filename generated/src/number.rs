@@ -19,7 +19,7 @@ use crate::Error;
 #[derive(Clone, Copy)]
 pub struct Number(Repr);
 
-/// `Negative` holds only integers below 0, so that each integer has one representation.
+/// `Negative` contains only integers below 0, so that each integer has one representation.
 #[derive(Clone, Copy)]
 enum Repr {
     Unsigned(u64),
@@ -91,13 +91,12 @@ impl Number {
 
 /// Returns the double nearest to a JSON number. It is infinite if the number is out of range.
 pub(crate) fn parse_double(text: &str) -> Option<f64> {
-    // `str::parse` caps exponents at about 65,536. Only a number with as many digits could compensate for one beyond
-    // that.
+    // `str::parse` limits exponents to about 65,536. Only a number with as many digits could compensate for a greater
+    // one.
     if text.len() < 60_000 { text.parse().ok() } else { parse_long_double(text) }
 }
 
-/// Like [`parse_double`], for long numbers: moves leading zeros and the position of the decimal point into the
-/// exponent.
+/// Like [`parse_double`], for long numbers. Moves leading zeros and the position of the decimal point to the exponent.
 #[cold]
 fn parse_long_double(text: &str) -> Option<f64> {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
@@ -131,7 +130,7 @@ impl fmt::Display for NotFinite {
     }
 }
 
-/// Zero.
+/// Returns zero.
 impl Default for Number {
     fn default() -> Self {
         Self::from(0)
@@ -203,7 +202,7 @@ impl Hash for Number {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self.integer() {
             Some(integer) => integer.hash(state),
-            // Such a double equals no 64-bit integer, and another such double only if their bits are equal.
+            // Such a double equals no 64-bit integer, and equals another such double only if their bits are equal.
             None => self.as_f64().to_bits().hash(state),
         }
     }
@@ -214,7 +213,7 @@ impl fmt::Display for Number {
         match self.0 {
             Repr::Unsigned(integer) => integer.fmt(f),
             Repr::Negative(integer) => integer.fmt(f),
-            // `Debug` keeps the `.0`, and writes large numbers with an exponent; `Display` does neither.
+            // `Debug` keeps the `.0`, and writes large numbers with an exponent. `Display` does neither.
             Repr::Float(float) => write!(f, "{float:?}"),
         }
     }

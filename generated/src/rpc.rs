@@ -115,7 +115,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// The ID in an error response. Absent or `null` if the request's ID could not be read.
+/// The ID in an error response. It is absent or `null` if the request's ID could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ErrorId {
     /// The member `id` is absent.

@@ -36,7 +36,7 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::{ErrorId, ErrorMessage, Message, NotificationMessage, RequestId, RequestMessage, ResponseMessage};
 
-/// The traffic of one connection. `C` are the client's requests, `S` the server's.
+/// The traffic of one connection. `C` are the client's requests, and `S` the server's.
 ///
 /// Pass each message once, in the order they were sent, and the messages of a batch one by one. If a request is invalid
 /// and cannot be passed, its response will be unpaired.
@@ -82,7 +82,7 @@ impl<C, S> Traffic<C, S> {
     }
 }
 
-/// Reads a message. `sent` are its sender's requests, `received` those of the peer.
+/// Reads a message. `sent` are its sender's requests, and `received` those of the peer.
 fn read<'a, R, N, P>(
     sent: &'a mut PendingRequests<RequestMessage<R>>,
     received: &mut PendingRequests<RequestMessage<P>>,
@@ -111,8 +111,8 @@ fn read<'a, R, N, P>(
     }
 }
 
-/// A message, with the request it belongs to. `R` and `N` are the sender's requests and notifications, `P` the peer's
-/// requests.
+/// A message, with the request it belongs to. `R` and `N` are the sender's requests and notifications, and `P` the
+/// peer's requests.
 #[derive(Debug)]
 pub enum Event<'a, R, N, P> {
     /// A request.
@@ -148,13 +148,12 @@ pub enum Event<'a, R, N, P> {
 
 /// One sender's requests that have no response yet, by ID.
 ///
-/// `T` can be anything that helps to read the response. If message types are unknown, it can just be the method.
+/// `T` can be anything that helps to read the response. If message types are unknown, the method may be enough.
 #[derive(Clone, Debug)]
 pub struct PendingRequests<T> {
-    /// For each ID, requests with their numbers, oldest first.
+    /// The requests for each ID with their numbers, oldest first.
     requests: HashMap<RequestId, VecDeque<(u64, T)>>,
     len: usize,
-    /// The number for the next request.
     next: u64,
 }
 
@@ -171,12 +170,13 @@ impl<T> PendingRequests<T> {
         Self { requests: HashMap::new(), len: 0, next: 0 }
     }
 
-    /// Adds a request. Returns `false` if another one with this ID is still waiting for its response; both are kept.
+    /// Adds a request. Returns `false` if another request with this ID is still waiting for its response. Both are
+    /// kept.
     pub fn insert(&mut self, id: RequestId, request: T) -> bool {
         !self.insert_and_get(id, request).1
     }
 
-    /// Like [`Self::insert`], but returns the request, and whether there is another one.
+    /// Like [`Self::insert`], but returns the request, and whether another one has this ID.
     fn insert_and_get(&mut self, id: RequestId, request: T) -> (&T, bool) {
         let number = self.next;
         self.next += 1;

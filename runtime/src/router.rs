@@ -287,7 +287,7 @@ impl Router {
         self
     }
 
-    /// Sets the handler for requests that have no other.
+    /// Sets the handler for requests that no other handler matches.
     #[must_use]
     pub fn fallback<F, Fut>(mut self, handler: F) -> Self
     where
@@ -298,7 +298,7 @@ impl Router {
         self
     }
 
-    /// Sets the handler for notifications that have no other.
+    /// Sets the handler for notifications that no other handler matches.
     #[must_use]
     pub fn notification_fallback<F, Fut>(mut self, handler: F) -> Self
     where

@@ -1,4 +1,4 @@
-//! A protocol of our own on the connection: its hooks, the order of messages, and random interleavings.
+//! A custom protocol on a connection: its hooks, the order of messages, and random interleavings.
 
 #[path = "support/raw_peer.rs"]
 mod raw_peer;
@@ -149,7 +149,7 @@ async fn calls_follow_the_rules_of_the_protocol() {
     assert_eq!(raw.receive().await, json!({ "jsonrpc": "2.0", "method": "$/cancel", "params": { "id": sent["id"] } }));
 }
 
-/// Handlers of notifications that arrived before a response run before the call goes on, even if they take a while.
+/// A call goes on only after the handlers of earlier notifications, even if they take a while.
 #[tokio::test(start_paused = true)]
 async fn notifications_are_handled_before_a_later_response() {
     let handled = Arc::new(AtomicU32::new(0));
@@ -168,7 +168,7 @@ async fn notifications_are_handled_before_a_later_response() {
     }
 }
 
-/// A handler that takes longer than the limit does not hold up the calls, and later calls do not wait for it again.
+/// A handler that exceeds the limit does not hold up calls, and later calls do not wait for it again.
 #[tokio::test(start_paused = true)]
 async fn the_wait_for_notifications_is_bounded() {
     let handler = |_, _: Vec<u32>| tokio::time::sleep(Duration::from_secs(60));
@@ -183,7 +183,7 @@ async fn the_wait_for_notifications_is_bounded() {
     }
 }
 
-/// The handler of a notification can call the peer: such a call does not wait for the handler.
+/// A notification handler can call the peer, because such a call does not wait for the handler.
 #[tokio::test(start_paused = true)]
 async fn handlers_of_notifications_can_call_the_peer() {
     let results = Arc::new(Mutex::new(Vec::new()));
@@ -226,7 +226,7 @@ async fn requests_see_earlier_notifications() {
     assert_eq!(raw.receive().await["result"], "abc");
 }
 
-/// A request that waits for notifications can be cancelled, and a call that waits for them keeps its timeout.
+/// A request can be cancelled while it waits for notifications, and a call that waits keeps its timeout.
 #[tokio::test(start_paused = true)]
 async fn waiting_for_notifications_has_the_limits_of_requests_and_calls() {
     let router = Router::new()
@@ -274,7 +274,7 @@ async fn cancelling_queued_requests_does_not_exceed_the_outbox() {
     writing.await.expect("no panic");
 }
 
-/// A message of the remote end, and what its handler does.
+/// A message from the remote end, and what its handler does.
 #[derive(Clone, Debug)]
 enum Step {
     /// A request whose handler takes this many milliseconds, and then fails if told to.

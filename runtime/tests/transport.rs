@@ -1,4 +1,4 @@
-//! The transports of the crate: how they frame messages, and how they identify those that are too long.
+//! The crate's transports: how they frame messages, and identify those that are too long.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio_util::io::StreamReader;
 
-/// Returns what the transport receives if the bytes arrive in pieces of this size.
+/// Receives bytes that arrive in pieces of this size.
 async fn received<I: Incoming>(bytes: &[u8], piece: usize, receive: impl FnOnce(DuplexStream) -> I) -> Vec<String> {
     let (mut writer, reader) = tokio::io::duplex(piece);
     let bytes = bytes.to_vec();
@@ -116,7 +116,7 @@ async fn writes_messages_after_their_headers() {
     assert_eq!(written, "Content-Length: 2\r\n\r\n{}Content-Length: 4\r\n\r\n[ä]");
 }
 
-/// Identifies a line that is too long and arrives in pieces of these lengths, and then the rest.
+/// Identifies a line that is too long and arrives in pieces of these lengths, followed by the rest.
 fn skipped(mut bytes: &[u8], pieces: &[usize]) -> Skipped {
     let mut chunks = Vec::new();
     for piece in pieces {
@@ -201,7 +201,7 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Generates the members that identify a message and some others, in any order.
+/// Generates the members that identify a message, and some others, in any order.
 fn members() -> impl Strategy<Value = Vec<(String, Value)>> {
     let id = prop_oneof![any::<i64>().prop_map(Value::from), ".{0,6}".prop_map(Value::from)];
     let id = prop_oneof![4 => id.prop_map(|id| vec![("id", id)]), 1 => Just(vec![])];

@@ -3,8 +3,8 @@
 //
 // Selects the scenarios of the suite's `--requirements REVISION`: the required ones, and those that the suite runs but
 // does not score. Of extensions, only those of authorization for clients, of tasks for servers, and of skills for both.
-// Adds two scenarios of 2025-03-26 for clients. Is stricter than the suite: warnings and failed unscored scenarios are
-// failures.
+// For revisions without requirements, runs the scenarios that apply to them, except those in older.yaml. Is stricter than the
+// suite: warnings and failed unscored scenarios are failures.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,6 +20,7 @@ const HELP = `usage: tests/conformance/run [options]
   --leg server|client   test only the server or only the client
   --revision REVISION   test only this revision
   --only NAME           run only this scenario
+  --sdk                 run the suite's own command for SDKs, with the entry in sdk.json
   --server-url URL      test a running server; implies --leg server
   --replicas N          test N replicas behind nginx, which share a Redis server; implies --leg server
   --gateway             test the server behind the gateway, except for gateway.yaml; implies --leg server
@@ -30,13 +31,12 @@ const HELP = `usage: tests/conformance/run [options]
 Results are written to tmp/conformance/results in the target directory.`;
 
 const HERE = dirname(fileURLToPath(import.meta.url));
+const ROOT = join(HERE, '../..');
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(HERE, '../../target');
 const PLACE = join(TARGET, 'tmp/conformance');
 const RESULTS = join(PLACE, 'results');
 const SUITE = join(PLACE, 'node_modules/@modelcontextprotocol/conformance');
 const REVISIONS = ['2025-11-25', '2026-07-28'];
-/** Scenarios of an older revision that clients still support. The suite has no requirements for that revision. */
-const OLDER = { revision: '2025-03-26', client: ['auth/2025-03-26-oauth-metadata-backcompat', 'auth/2025-03-26-oauth-endpoint-fallback'] };
 /** The scenarios of skills, which the suite has no requirements for. They are run in all revisions. */
 const SKILLS = {
   server: ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-2640-skills-directory'],
@@ -60,6 +60,14 @@ const MISSING = 'missing program:';
 
 const { parse: yaml } = createRequire(join(PLACE, 'package.json'))('yaml');
 
+/** How the suite builds and starts the programs, in the format of its list of known SDKs. */
+const SDK = JSON.parse(readFileSync(join(HERE, 'sdk.json'), 'utf8'));
+
+/** Why scenarios of these revisions are not scored. */
+const OLDER_REVISION = 'older revision';
+/** The revisions that the suite has no requirements for. */
+const OLDER = yaml(readFileSync(join(HERE, 'older.yaml'), 'utf8'));
+
 /** An error that is reported without a stack trace. */
 class UserError extends Error {}
 
@@ -73,21 +81,22 @@ async function main() {
     console.log('NOTE: redis-server is not installed; the server is not tested with replicas that share it');
     return true;
   }
+  if (options.sdk) return runSdk(options);
   const baseline = readBaseline();
   const jobs = plan(options, baseline);
   const programs = {};
   if (jobs.some((job) => job.leg === 'client') || !options['server-url']) {
     if (!options['no-build']) build(options);
-    const program = (name) => join(TARGET, 'debug', `${name}${process.platform === 'win32' ? '.exe' : ''}`);
-    for (const leg of LEGS) programs[leg] = program(`everything-${leg}`);
-    programs.gateway = program('mcpgen-gateway');
+    const program = (command) => located(command).split(' ')[0] + (process.platform === 'win32' ? '.exe' : '');
+    for (const leg of LEGS) programs[leg] = program(SDK[leg].command);
+    programs.gateway = program('./target/debug/mcpgen-gateway');
   }
-  const server = await serverFor(jobs, options, programs);
+  const servers = await serversFor(jobs, options, programs);
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
   try {
-    await runAll(jobs, Number(options.jobs), { url: server?.url, client: programs.client });
+    await runAll(jobs, Number(options.jobs), { urlOf: (job) => servers.of(job)?.url, client: programs.client });
   } finally {
-    server?.stop();
+    servers.stop();
   }
   return report(jobs, baseline, options);
 }
@@ -100,6 +109,7 @@ function parseOptions() {
       leg: text,
       revision: text,
       only: text,
+      sdk: flag,
       'server-url': text,
       replicas: text,
       gateway: flag,
@@ -117,7 +127,7 @@ function parseOptions() {
     if (values[name] !== undefined && !all.includes(values[name])) throw new UserError(`--${name} must be one of ${all.join(', ')}`);
   };
   known('leg', LEGS);
-  known('revision', [...REVISIONS, OLDER.revision]);
+  known('revision', [...Object.keys(OLDER), ...REVISIONS]);
   if (values['server-url'] && values.leg === 'client') throw new UserError('--server-url cannot be combined with --leg client');
   if (values.replicas !== undefined) {
     if (!(Number(values.replicas) >= 1) || values['server-url']) throw new UserError('--replicas must be a number of at least 1, and cannot be combined with --server-url');
@@ -187,32 +197,86 @@ function plan(options, baseline) {
       for (const { scenario, reason } of others) add(scenario, reason);
       for (const scenario of SKILLS[leg]) add(scenario, 'extension');
     }
-    if (leg === 'client') {
-      for (const scenario of OLDER.client) jobs.push({ leg, revision: OLDER.revision, scenario, reason: 'older revision' });
+    // These support all revisions, so the suite's client would negotiate a newer one.
+    if (options.replicas || options.gateway || options['server-url']) continue;
+    for (const [revision, older] of Object.entries(OLDER)) {
+      const exceptions = older.exceptions[leg] ?? {};
+      const applicable = [...new Set(older.scenarios_of.flatMap((version) => listed(leg, version)))];
+      const unknown = Object.keys(exceptions).find((scenario) => !applicable.includes(scenario));
+      if (unknown) throw new UserError(`older.yaml: ${revision}: ${leg}: the suite lists no scenario ${unknown}`);
+      for (const scenario of applicable) {
+        jobs.push({ leg, revision, scenario, reason: OLDER_REVISION, version: older.suite_version, known: exceptions[scenario] });
+      }
     }
   }
-  const exceptions = options.gateway ? readExceptions() : {};
-  for (const job of jobs) job.known = exceptions[job.revision]?.[job.scenario];
+  if (options.gateway) {
+    const exceptions = readExceptions();
+    for (const job of jobs) job.known = exceptions[job.revision]?.[job.scenario];
+  }
   const isSelected = (job) => ['leg', 'revision'].every((name) => options[name] === undefined || options[name] === job[name]);
   const selected = jobs.filter((job) => isSelected(job) && (options.only === undefined || options.only === job.scenario));
   if (selected.length === 0) throw new UserError('no required scenario matches the options');
   return selected;
 }
 
-function build({ gateway }) {
-  const packages = ['mcpgen-conformance', ...(gateway ? ['mcpgen-gateway'] : [])].flatMap((name) => ['--package', name]);
-  const cargo = spawnSync('cargo', ['build', ...packages, '--bins'], { cwd: HERE, stdio: ['ignore', 2, 2] });
-  if (cargo.error) throw new UserError(`cargo: ${cargo.error.message}`);
-  if (cargo.status !== 0) throw new UserError(`cargo build failed with status ${cargo.status}`);
+/** Returns the scenarios that the suite lists for a revision. */
+function listed(leg, version) {
+  const args = [join(SUITE, 'dist/index.js'), 'list', `--${leg}`, '--spec-version', version];
+  const { stdout, status } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const names = [...stdout.matchAll(/^ {2}- (\S+) \[/gm)].map(([, name]) => name);
+  if (status !== 0 || names.length === 0) throw new UserError(`the suite lists no scenarios for ${leg} ${version}`);
+  return names;
 }
 
-/** Starts the server under test, unless --server-url names a running one. */
-async function serverFor(jobs, options, programs) {
+function build({ gateway }) {
+  const command = gateway ? `${SDK.build} -p mcpgen-gateway` : SDK.build;
+  const { error, status } = spawnSync(command, { cwd: ROOT, shell: true, stdio: ['ignore', 2, 2] });
+  if (error || status !== 0) throw new UserError(`${command}: ${error?.message ?? `failed with status ${status}`}`);
+}
+
+/** Returns a command of sdk.json with the target directory of this run. */
+const located = (command) => command.replace('./target/', join(TARGET, '/'));
+
+/** Runs the suite's command for SDKs. Returns whether all required scenarios passed. */
+async function runSdk(options) {
+  const port = String(await freePort());
+  const at = (text) => located(text).replace('3000', port);
+  const entry = ['--client-cmd', at(SDK.client.command), '--server-cmd', at(SDK.server.command), '--server-url', at(SDK.server.url)];
+  entry.push('--build-cmd', SDK.build, '--expected-failures', join(ROOT, SDK.expectedFailures));
+  if (options['no-build']) entry.push('--skip-build');
+  for (const revision of options.revision ? [options.revision] : REVISIONS) {
+    for (const mode of options.leg ? [options.leg] : LEGS) {
+      const args = [join(SUITE, 'dist/index.js'), 'sdk', '--path', ROOT, '--mode', mode, '--requirements', revision, ...entry];
+      const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' });
+      if (status !== 0) return false;
+    }
+  }
+  return true;
+}
+
+/** Starts the servers under test, unless --server-url names a running one. Each older revision has one of its own. */
+async function serversFor(jobs, options, programs) {
+  const servers = new Map();
+  const key = ({ revision }) => (revision in OLDER ? revision : '');
+  const of = (job) => servers.get(key(job));
+  const stop = () => servers.forEach((server) => server.stop());
+  for (const job of jobs.filter(({ leg }) => leg === 'server')) {
+    if (of(job)) continue;
+    servers.set(key(job), await serverFor(key(job), options, programs).catch((error) => {
+      stop();
+      throw error;
+    }));
+  }
+  return { of, stop };
+}
+
+/** Starts a server that supports only an older revision, or all if that is empty. */
+async function serverFor(older, options, programs) {
   if (options['server-url']) return { url: options['server-url'], stop() {} };
-  if (!jobs.some((job) => job.leg === 'server')) return undefined;
   if (!existsSync(programs.server)) throw new UserError(`${programs.server} does not exist; run without --no-build`);
   mkdirSync(RESULTS, { recursive: true });
   if (options.replicas) return replicas(Number(options.replicas), programs.server);
+  if (older) return start(programs.server, `everything-server-${older}`, ['--revision', older]);
   const server = await start(programs.server, 'everything-server');
   return options.gateway ? gateway(server, programs.gateway) : server;
 }
@@ -346,8 +410,8 @@ async function runAll(jobs, limit, programs) {
 }
 
 /** Runs a scenario, and stores its results in the job. */
-async function run(job, { url, client }) {
-  const { leg, revision, scenario } = job;
+async function run(job, { urlOf, client }) {
+  const { leg, revision, scenario, version = revision } = job;
   if (leg === 'client' && !existsSync(client)) {
     Object.assign(job, { checks: [], seconds: 0, problem: `${MISSING} ${client}` });
     return;
@@ -356,8 +420,8 @@ async function run(job, { url, client }) {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   // The suite splits the command at spaces, joins the parts, and passes the result to a shell.
-  const target = leg === 'server' ? ['--url', url] : ['--command', `'${client}'`];
-  const args = [join(SUITE, 'dist/index.js'), leg, ...target, '--scenario', scenario, '--spec-version', revision];
+  const target = leg === 'server' ? ['--url', urlOf(job)] : ['--command', `'${client}' --revision ${revision}`];
+  const args = [join(SUITE, 'dist/index.js'), leg, ...target, '--scenario', scenario, '--spec-version', version];
   args.push('--force', '--timeout', String(TIME_LIMIT), '--output-dir', directory);
   const started = Date.now();
   const { status, output } = await execute(args, directory);
@@ -411,15 +475,15 @@ function report(jobs, baseline, options) {
   for (const job of jobs) details(job, options.verbose);
   const parts = [];
   for (const leg of LEGS) {
-    for (const revision of [...REVISIONS, OLDER.revision]) {
+    for (const revision of [...REVISIONS, ...Object.keys(OLDER)]) {
       const tested = jobs.filter((job) => job.leg === leg && job.revision === revision);
-      if (tested.length > 0) parts.push(`${leg} ${revision}: ${tally(tested, revision === OLDER.revision ? [] : requirements(revision)[leg], baseline[leg])}`);
+      if (tested.length > 0) parts.push(`${leg} ${revision}: ${tally(tested, revision in OLDER ? [] : requirements(revision)[leg], baseline[leg])}`);
     }
   }
   const missing = jobs.find((job) => job.problem?.startsWith(MISSING));
   if (missing) console.log(`\n${missing.problem}\n`);
   for (const job of jobs.filter((job) => passed(job) && job.known)) {
-    console.log(`${job.revision} ${job.scenario} passed; remove it from gateway.yaml`);
+    console.log(`${job.revision} ${job.scenario} passed; remove it from ${options.gateway ? 'gateway' : 'older'}.yaml`);
   }
   const known = jobs.filter((job) => job.known).length;
   const allExpected = jobs.every(expected);
@@ -433,7 +497,8 @@ function tally(jobs, required, baseline) {
   const skipped = required.filter((scenario) => baseline.includes(scenario)).length;
   const scored = jobs.filter((job) => !job.reason);
   const parts = scored.length > 0 ? [`${ratio(scored)} required`] : [];
-  if (others.length > 0) parts.push(`${ratio(others)} not scored`);
+  const isOlder = others.some(({ reason }) => reason === OLDER_REVISION);
+  if (others.length > 0) parts.push(`${ratio(others)} ${isOlder ? 'applicable' : 'not scored'}`);
   if (skipped > 0) parts.push(`${skipped} skipped by baseline.yaml`);
   return parts.join(', ');
 }

@@ -14,7 +14,6 @@ use mcpgen_model::{Json, Origin, Shape};
 #[path = "../../codegen/tests/support/documents.rs"]
 mod documents;
 
-/// The files that `lib.rs` includes.
 #[derive(Default)]
 struct Output {
     folder: PathBuf,
@@ -126,7 +125,6 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a module. Returns its name.
     fn module(&mut self, name: &str, protocol: &Protocol) -> Result<String, Box<dyn Error>> {
         let name: String = name
             .replace(['-', '.'], "_")

@@ -1,4 +1,4 @@
-//! Ensures that no definition gets lost: each has a Rust name, and a known reason if it has no type of its own.
+//! Checks that no definition gets lost. Each has a Rust name, and a known reason if it has no separate type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns what becomes of a definition with this shape.
+    /// Returns the outcome for a definition with this shape.
     pub fn of(shape: &Shape) -> Outcome {
         match shape {
             Shape::Core(_) => Outcome::Absorbed("core type"),

@@ -92,7 +92,6 @@ impl fmt::Display for DocTarget {
     }
 }
 
-/// An entry is either a text or a table.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum TextOrTable {

@@ -10,7 +10,7 @@ pub struct Request {
     pub method: String,
     /// The type of the whole message.
     pub type_id: TypeId,
-    /// Who sends it. Empty if it is embedded in other messages.
+    /// Who sends the request. Empty if it is embedded in other messages.
     pub senders: Vec<Side>,
     /// The type of `params`, if the schema has them.
     pub params: Option<Params>,
@@ -27,7 +27,7 @@ pub struct Notification {
     pub method: String,
     /// The type of the whole message.
     pub type_id: TypeId,
-    /// Who sends it.
+    /// Who sends the notification.
     pub senders: Vec<Side>,
     /// The type of `params`, if the schema has them.
     pub params: Option<Params>,
@@ -40,7 +40,7 @@ pub struct Message<'p> {
     pub method: &'p str,
     /// The type of the whole message.
     pub type_id: TypeId,
-    /// Who sends it. Empty for a request embedded in other messages.
+    /// Who sends the message. Empty for a request embedded in other messages.
     pub senders: &'p [Side],
     /// The type of `params`, if the schema has them.
     pub params: Option<&'p Params>,

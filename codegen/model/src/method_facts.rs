@@ -152,7 +152,6 @@ fn free_form(protocol: &Protocol, content: &Type) -> Vec<Path> {
     free.iter().filter(|path| !typed.contains(*path) && !is_below(path)).cloned().collect()
 }
 
-/// Returns the non-constant members with their types.
 fn values<'p>(protocol: &'p Protocol, body: &'p Struct) -> impl Iterator<Item = (&'p str, &'p Type)> {
     body.members.iter().filter_map(|member| Some((&*member.wire, protocol.follow(member.value()?))))
 }

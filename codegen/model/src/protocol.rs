@@ -149,7 +149,7 @@ impl Protocol {
     }
 
     /// Returns definitions that are named like results but belong to no request and no other type. Empty if every
-    /// request has its own result.
+    /// request has a separate result.
     pub fn unused_results(&self) -> Vec<&str> {
         let results = self.requests.iter().flat_map(|request| [Some(&request.result), request.task_result.as_ref()]);
         let results: BTreeSet<TypeId> = results.flatten().filter_map(named).collect();
@@ -209,7 +209,6 @@ fn named(content: &Type) -> Option<TypeId> {
     }
 }
 
-/// JSON with sorted object members.
 struct Sorted<'j>(&'j Json);
 
 impl Serialize for Sorted<'_> {

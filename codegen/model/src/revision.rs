@@ -61,7 +61,7 @@ impl Era {
 pub enum Rule {
     /// Over HTTP, servers start each event stream with an empty event, so that clients have an ID to resume from.
     PrimingEvents,
-    /// Unknown resources have their own error code.
+    /// There is a special error code for unknown resources.
     ResourceNotFoundCode,
     /// Over HTTP, headers repeat the method, the target and marked arguments of a request.
     StandardHeaders,

@@ -347,7 +347,6 @@ impl Reader {
         Some((key, item))
     }
 
-    /// Checks the members that a comparison uses.
     fn members(&mut self, kind: ListKind, item: &Item) {
         for name in ["title", "description", "mimeType"] {
             self.text(item, name, false);

@@ -5,7 +5,6 @@ use std::thread;
 use mcpgen_model::validate::validate;
 use mcpgen_schema::{Document, Json};
 
-/// The default stack size of a thread.
 const STACK: usize = 2 << 20;
 
 /// Reads a schema and validates documents on a thread with a small stack. Returns the messages.

@@ -23,7 +23,6 @@ const NONE: usize = usize::MAX;
 /// Limits the memory.
 const MAX_UNDO: usize = 1_000_000;
 
-/// What to do when the current path fails.
 enum Undo {
     /// Continue at another instruction and position.
     Try(u32, usize),

@@ -72,7 +72,7 @@ fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {
     let mut edges = Vec::new();
     let mut last = false;
     for code in possible_edges(source) {
-        // Strings contain no surrogates, so they may be like their neighbours.
+        // Strings contain no surrogates, so these may be treated like their neighbours.
         let is_surrogate = (0xd800..0xe000).contains(&code);
         let now = if is_surrogate { last } else { contains(code) };
         if now != last {
@@ -122,7 +122,6 @@ pub(crate) struct Flags {
     pub(crate) dot_all: bool,
 }
 
-/// The distinct classes of a pattern.
 #[derive(Default)]
 pub(crate) struct Classes {
     pub(crate) list: Vec<Class>,

@@ -104,12 +104,10 @@ fn groups(source: &str) -> (usize, Vec<(&str, usize)>) {
     (count, names)
 }
 
-/// Returns the length of a backslash and the next character.
 fn escaped(text: &str) -> usize {
     text.chars().take(2).map(char::len_utf8).sum()
 }
 
-/// Returns the length of a bracket expression.
 fn bracket(text: &str) -> usize {
     let mut length = 0;
     while let Some(character) = text[length..].chars().next() {
@@ -128,7 +126,6 @@ struct Parser<'p> {
     classes: Classes,
     lookarounds: Vec<Lookaround>,
     back_references: Vec<BackReference>,
-    /// The number of groups that were opened so far.
     groups: usize,
     all_groups: usize,
     names: Vec<(&'p str, usize)>,
@@ -219,7 +216,6 @@ impl<'p> Parser<'p> {
         self.classes.index(source, self.flags, self.unicode).map(Node::Class)
     }
 
-    /// Parses an escape: a backreference or a class.
     fn escape(&mut self) -> Result<Node, Error> {
         let after = self.rest.get(1..).unwrap_or_default();
         match after.chars().next() {

@@ -92,11 +92,8 @@ impl Program {
 
 struct Compiler {
     ops: Vec<Op>,
-    /// The number of instructions in the lookarounds so far.
     before: usize,
-    /// Whether the program reads the text backwards.
     backwards: bool,
-    /// Whether captures matter.
     has_back_references: bool,
     slots: usize,
 }

@@ -43,7 +43,6 @@ struct Search {
 struct Run<'r> {
     program: &'r Program,
     text: &'r str,
-    /// Where each lookaround matches.
     places: Vec<Places>,
 }
 

@@ -93,7 +93,6 @@ impl FromStr for Dialect {
 
 pub(crate) const CONTAINERS: [&str; 2] = ["definitions", "$defs"];
 
-/// Keywords that hold one subschema.
 const ONE: &[&str] = &[
     "additionalItems",
     "additionalProperties",
@@ -107,9 +106,7 @@ const ONE: &[&str] = &[
     "unevaluatedItems",
     "unevaluatedProperties",
 ];
-/// Keywords that hold a list of subschemas.
 const LISTS: &[&str] = &["allOf", "anyOf", "items", "oneOf", "prefixItems"];
-/// Keywords that map names to subschemas.
 const MAPS: &[&str] = &["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
 
 /// Returns the direct subschemas, with JSON pointers relative to the schema.

@@ -162,7 +162,7 @@ fn dialect(file: &str, root: &Json, options: &ReadOptions) -> Result<Dialect, Er
     };
     let mut problems = Vec::new();
     let declared = members.get("$schema").map(|uri| uri.as_str().unwrap_or_default());
-    // This URI means "the latest version", whichever that is.
+    // This URI means "the latest version", without saying which one that is.
     let declared = declared.filter(|uri| uri.trim_end_matches('#') != "http://json-schema.org/schema");
     let dialect = match (declared, declared.and_then(Dialect::of_uri), given) {
         (_, Some(declared), Some(given)) if declared != given => {

@@ -240,7 +240,7 @@ impl Facts<'_> {
                 }
                 other => self.schema(other, &format!("{pointer}/{}", escape(key))),
             };
-            // A dynamic reference that is resolved becomes a plain `$ref`.
+            // Once it is resolved, a dynamic reference becomes a plain `$ref`.
             let key = match REFERENCES[1..].contains(&key.as_str()) && self.references.is_some() {
                 true if members.contains_key("$ref") => "$dynamicRef",
                 true => "$ref",

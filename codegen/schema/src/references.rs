@@ -31,10 +31,8 @@ pub(crate) struct Unresolved {
     pub remedy: String,
 }
 
-/// A `$ref`, `$dynamicRef` or `$recursiveRef`.
 #[derive(Clone)]
 struct Reference {
-    /// The pointer of the schema around it.
     pointer: String,
     keyword: &'static str,
     text: String,

@@ -15,7 +15,6 @@ use mcpgen_schema::{Dialect, Document, ReadOptions};
 use crate::emit::Options;
 use crate::emit::module::{emit_on, threads};
 
-/// The parts of a tool that have a schema.
 const PARTS: [&str; 2] = ["arguments", "result"];
 
 /// The root module imports this type, so no tool may use its name.
@@ -41,7 +40,6 @@ pub(super) struct ToolBinding<'s> {
     pub(super) result: Option<SchemaBinding>,
 }
 
-/// A schema of a tool, and the module generated from it.
 #[derive(Debug)]
 pub(super) struct SchemaBinding {
     tool: String,
@@ -110,7 +108,6 @@ impl<'s> ToolBinding<'s> {
 }
 
 impl SchemaBinding {
-    /// Generates the module, or records why it cannot be generated.
     pub(super) fn emit(&mut self, options: &Options, files: &mut BTreeMap<String, String>) {
         match self.module(options) {
             Ok((rust, module)) => {
@@ -126,7 +123,6 @@ impl SchemaBinding {
         if self.part == "arguments" { "the arguments are" } else { "the structured content is" }
     }
 
-    /// Returns the name of the root type, and the module's files.
     fn module(&self, options: &Options) -> Result<(String, BTreeMap<String, String>), Error> {
         let protocol = self.model()?;
         conservation(&protocol)?;

@@ -13,7 +13,6 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Escapes text meant for people.
     pub(super) fn visible(self) -> Answer {
         Answer { text: visible_lines(&self.text), ..self }
     }

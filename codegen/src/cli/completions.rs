@@ -130,7 +130,6 @@ fn with_values(argument: Arg) -> Arg {
     }
 }
 
-/// Returns the zsh function that completes names from the project.
 fn zsh_function(name: &str, list: List) -> String {
     let (_, command) = list.texts();
     let (tag, files) = match list {

@@ -22,7 +22,6 @@ const NUMBER: &str = "\u{2028}";
 pub(crate) struct Comments(RefCell<Vec<String>>);
 
 impl Comments {
-    /// Emits a doc comment, or nothing for an empty text.
     pub(crate) fn emit(&self, text: &str) -> TokenStream {
         if text.is_empty() {
             return TokenStream::new();

@@ -171,7 +171,6 @@ impl<'a> DocWriter<'a> {
         own.or_else(|| words.of(&DocTarget::Method(self.protocol.method_of(id)?.to_owned())))
     }
 
-    /// Returns the first sentence of our documentation.
     pub(super) fn gist(&self, id: TypeId) -> Option<String> {
         let first = self.entry_of(id)?.doc.split("\n\n").next().unwrap_or_default();
         let first = first.split_inclusive(". ").next().unwrap_or_default();
@@ -197,7 +196,6 @@ impl<'a> DocWriter<'a> {
         quote!(#[deprecated(note = #note)])
     }
 
-    /// Mentions constant members, which have no fields.
     fn constants(&self, id: TypeId) -> Option<String> {
         let Shape::Struct(body) = &self.protocol.types[id].shape else { return None };
         // A message's role already names its method.
@@ -237,7 +235,6 @@ impl<'a> DocWriter<'a> {
         Some(format!("A complete response with a [`{}`].", protocol.types[result].rust))
     }
 
-    /// Returns the request whose parameters or result have this type.
     fn request(&self, id: TypeId) -> Option<(&'static str, &'a Request)> {
         let find = |is_it: &dyn Fn(&Request) -> bool| self.protocol.requests.iter().find(|request| is_it(request));
         let has = |content: &Type| content.by_value() == Some(id);
@@ -315,7 +312,6 @@ impl<'a> DocWriter<'a> {
         }
     }
 
-    /// Emits the `deprecated` attribute for a member's functions.
     pub(super) fn member_deprecation(&self, id: TypeId, member: &Member) -> Option<TokenStream> {
         let place = DocTarget::Member(self.protocol.types[id].name.clone(), member.wire.clone());
         self.protocol.docs.of(&place).map(|entry| self.deprecation(entry))
@@ -360,7 +356,6 @@ impl<'a> DocWriter<'a> {
     }
 }
 
-/// Says in which revisions an item exists.
 fn lifetime(since: Option<&str>, until: Option<&str>) -> Option<String> {
     match (since, until) {
         (None, None) => None,

@@ -40,7 +40,6 @@ impl<'a> Emitter<'a> {
         Ok(Emitter { protocol, exports, docs, blanks, scope, resolver, order })
     }
 
-    /// Emits the items of an area, each with its declarations.
     pub(super) fn area(&mut self, area: &'a str) -> Result<Vec<TokenStream>, Error> {
         self.scope = self.scope.of(area);
         let protocol = self.protocol;
@@ -100,7 +99,6 @@ impl<'a> Emitter<'a> {
         quote!(#path<#content>)
     }
 
-    /// Returns the core module that contains the declaration macros.
     pub(super) fn codec(&self) -> TokenStream {
         self.scope.core("codec")
     }

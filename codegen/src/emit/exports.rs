@@ -40,7 +40,6 @@ pub(super) struct MessageNames {
 /// A builder that sets the members that a constructor leaves out, one after the other.
 pub(super) struct Builder {
     pub(super) name: String,
-    /// The positions of the members, in order.
     pub(super) members: Vec<usize>,
 }
 
@@ -88,7 +87,6 @@ impl Exports {
         self.homes.get(name).map(String::as_str)
     }
 
-    /// Returns the areas, largest first.
     pub(super) fn by_size(&self) -> Vec<&str> {
         let mut areas: Vec<&str> = self.areas.keys().map(String::as_str).collect();
         areas.sort_by_key(|area| std::cmp::Reverse(self.sizes.get(*area).copied().unwrap_or_default()));

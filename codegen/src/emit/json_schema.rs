@@ -10,7 +10,6 @@ use quote::quote;
 
 use super::scope::Scope;
 
-/// Emits the facts, and impls for all types except aliases.
 pub(super) fn tokens(protocol: &Protocol, scope: &Scope<'_>) -> TokenStream {
     let mut definitions = protocol.facts.clone();
     let mut pairs = Vec::new();

@@ -142,7 +142,6 @@ impl Emitter<'_> {
         quote!(#method_set #set_trait)
     }
 
-    /// Returns the field that holds a request's ID, if there is one.
     fn id_field(&self, request: TypeId) -> Option<TokenStream> {
         let body = self.protocol.as_struct(&Type::Named(request))?;
         let member = body.member("id")?;

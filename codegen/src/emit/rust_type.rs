@@ -73,7 +73,6 @@ impl Resolver {
     }
 }
 
-/// Calls typify and turns a panic into an error.
 fn guard<T>(item: &str, ask: impl FnOnce() -> Result<T, String>) -> Result<T, Error> {
     let answer = catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| Err("typify panicked".to_owned()));
     answer.map_err(|why| Error::Defect(format!("mcpgen found no Rust type for {item}: {why}")))

@@ -51,7 +51,6 @@ impl<'a> Scope<'a> {
         if self.imports_core(name) { quote!(#rust) } else { quote!(#support::#rust) }
     }
 
-    /// Imports a core item, unless the module exports a type with the same name.
     fn imports_core(&self, name: &str) -> bool {
         let is_free = !self.exports(name);
         if is_free {

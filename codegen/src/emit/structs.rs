@@ -124,7 +124,6 @@ impl Emitter<'_> {
         })
     }
 
-    /// Returns the field type for other members of `owner` with values of type `value`.
     fn typed_extra(&self, owner: &TokenStream, value: &syn::Type) -> TokenStream {
         let (extra, map) = (self.scope.core("Extra"), self.scope.core("Map"));
         let string = self.scope.prelude(quote!(::std::string::String));

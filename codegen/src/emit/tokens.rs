@@ -13,7 +13,6 @@ pub(crate) fn ident(name: &str) -> Ident {
     }
 }
 
-/// Returns a JSON value as a variant of `codec::Literal`.
 pub(crate) fn literal(json: &Json) -> TokenStream {
     match json {
         Json::Null => quote!(Null),

@@ -42,7 +42,6 @@ impl Workspace {
         Ok(self)
     }
 
-    /// Adds a row, replacing one with the same name.
     pub(crate) fn with_extension(mut self, row: Extension) -> Result<Workspace, Error> {
         check_name(&row.name)?;
         check_feature(&row.feature)?;

@@ -87,7 +87,6 @@ type Module = (Summary, BTreeMap<String, String>);
 struct Job<'p> {
     protocol: &'p Protocol,
     options: Options,
-    /// The folder below [`GENERATED`].
     folder: String,
 }
 

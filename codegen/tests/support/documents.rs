@@ -270,7 +270,6 @@ pub(crate) fn document(schema: &Value, pointer: &str, id: usize, seed: u64) -> V
     Maker { root: schema, random, noise }.value(&start, 0)
 }
 
-/// Returns the schema files in a folder, sorted.
 pub(crate) fn files(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();

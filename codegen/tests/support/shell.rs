@@ -35,7 +35,6 @@ pub(crate) fn bash(folder: &Path, script: &str) -> Command {
     shell
 }
 
-/// Returns stdout and stderr.
 pub(crate) fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(mut command: Command, stream: Stream, variables: &[(&str, &str
     drop(command);
     let reader = thread::spawn(move || {
         let mut shown = Vec::new();
-        // Fails once the last program has closed the terminal.
+        // This fails after the last program has closed the terminal.
         let _ = screen.read_to_end(&mut shown);
         String::from_utf8_lossy(&shown).into_owned()
     });

@@ -53,8 +53,8 @@ pub enum Check {
     Members(&'static MemberChecks),
     /// If an object has this member, the object passes the check.
     IfPresent(&'static str, &'static Check),
-    /// `unevaluatedProperties` or `unevaluatedItems`: a check, and further checks on the members and items that it left
-    /// unevaluated.
+    /// `unevaluatedProperties` or `unevaluatedItems`: a check, and further checks on the members and items that it did
+    /// not evaluate.
     Unevaluated(&'static Unevaluated),
 }
 
@@ -72,11 +72,11 @@ pub struct MemberChecks {
 /// The checks behind `unevaluatedProperties` and `unevaluatedItems`.
 #[derive(Debug)]
 pub struct Unevaluated {
-    /// Evaluated first, to find out which members and items are left.
+    /// Evaluated first, to find out which members and items remain.
     pub base: Check,
-    /// Applies to every member left.
+    /// Applies to every member that remains.
     pub members: Option<Check>,
-    /// Applies to every item left.
+    /// Applies to every item that remains.
     pub items: Option<Check>,
 }
 
@@ -89,7 +89,7 @@ pub fn from_json<T: Decode>(value: &crate::Json) -> Result<T, Error> {
     value.decode().map_err(Error::without_position)
 }
 
-/// Implements the traits of a type with checks. The type must provide them in a function `checks`.
+/// Implements the traits of a type with checks. The type must have a function `checks` that returns them.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __checked {

@@ -18,8 +18,8 @@ use super::{Decode, Literal};
 
 /// One value in a [`Document`], ready to be decoded.
 ///
-/// Cursors are cheap to copy. Reading does not change a cursor. Skipping a value takes constant time, regardless of its
-/// size.
+/// Copying a cursor is cheap, and reading does not change it. Skipping a value takes constant time, whatever its size
+/// is.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
     pub(super) document: &'a Document<'a>,
@@ -55,18 +55,17 @@ impl<'a> Cursor<'a> {
         Place(self.at)
     }
 
-    /// Returns a cursor to another value of the document.
     pub(crate) fn at(self, place: Place) -> Self {
         self.sibling(place.0)
     }
 
-    /// Returns the number of index entries of the value: one per value and per name, and one for the end of each array
+    /// Returns the number of index entries of the value: one for each value and name, and one for the end of each array
     /// and object.
     pub(crate) fn entries(self) -> usize {
         self.token().entries()
     }
 
-    /// Marks the object as the body of a message, whose version and method have been checked already.
+    /// Marks the object as the body of a message, whose version and method are checked already.
     pub(crate) fn body(self) -> Self {
         Self { is_body: true, ..self }
     }
@@ -108,7 +107,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the byte range of the value in the document's text, or an empty range if the document was not read from
+    /// Returns the byte range of the value in the document's text. The range is empty if the document was not read from
     /// text.
     #[must_use]
     pub fn range(self) -> Range<usize> {
@@ -124,15 +123,15 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Estimates how many bytes the value will take once decoded into a generated type, on top of
-    /// [`Document::owned_bytes`]. This lets limits be enforced before decoding: a list of short numbers may grow to 30
-    /// times the length of its text. Free-form JSON takes about as much as its text, the length of
-    /// [`range`](Self::range); the tree that [`Json::to_value`](crate::Json::to_value) builds from it may take 90 times
-    /// as much.
+    /// Estimates the bytes that the value will take after it is decoded as a generated type, in addition to
+    /// [`Document::owned_bytes`]. With this, a program can enforce a limit before decoding: a list of short numbers may
+    /// take 30 times as much as its text. Free-form JSON takes about as much as its text, which is the length of
+    /// [`range`](Self::range). The tree that [`Json::to_value`](crate::Json::to_value) makes of it may take 90 times as
+    /// much.
     #[must_use]
     pub fn decoded_bytes(self) -> usize {
-        // Runs for every message, so the sum should vectorize, which needs 32 bits. They suffice for a chunk: its
-        // strings together are shorter than the text.
+        // This runs for every message, so the sum should be vectorized, which needs 32 bits. These are enough for a
+        // chunk, whose strings together are shorter than the text.
         let of_chunk = |tokens: &[Token]| tokens.iter().map(|token| token.decoded_bytes()).sum::<u32>() as usize;
         self.document.tokens_at(self.at).chunks(1 << 10).map(of_chunk).sum()
     }
@@ -144,7 +143,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn written(self) -> String {
-        // Cannot fail: all names are strings, and all floats are finite.
+        // This cannot fail, because all names are strings and all floats are finite.
         serde_json::to_string(&self).unwrap_or_default()
     }
 
@@ -259,7 +258,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns an iterator over the members of an object, in document order. The same name may come up more than once.
+    /// Returns an iterator over the members of an object, in document order. A name may occur more than once.
     pub fn members(self) -> Result<MemberCursors<'a>, Error> {
         match self.kind() {
             Kind::Object => Ok(MemberCursors { next: self.sibling(self.at + 1), end: self.end() }),
@@ -267,7 +266,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns a member of an object by name (the last one, if there are several), or an element of an array by index.
+    /// Returns a member of an object by name, or an element of an array by index. If several members have the name,
+    /// returns the last one.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Self> {
         match self.kind() {
@@ -299,7 +299,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Consistent with [`is_same`](Self::is_same).
+    /// Equal values in the sense of [`is_same`](Self::is_same) have the same hash.
     pub(crate) fn hash<H: Hasher>(self, state: &mut H) {
         match self.kind() {
             Kind::Number => self.as_number().hash(state),
@@ -321,7 +321,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Returns the members sorted by name. If a name occurs more than once, only its last member is kept.
+    /// Returns the members sorted by name. Of several members with the same name, only the last is kept.
     pub(crate) fn members_by_name(self) -> Result<Vec<(Self, Self)>, Error> {
         let members: Vec<_> = self.members()?.collect();
         let names: Vec<Cow<'_, str>> = members.iter().map(|(name, _)| name.as_str().unwrap_or_default()).collect();
@@ -348,7 +348,6 @@ impl<'a> Cursor<'a> {
         if self.document.is_compact() { Json::from_text(self.slice()) } else { Json::from_text(self.compact_text()) }
     }
 
-    /// Copies the text without insignificant white space.
     #[cold]
     pub(crate) fn compact_text(self) -> String {
         if self.document.is_recorded { self.written() } else { crate::json::compact(self.slice()) }
@@ -361,7 +360,7 @@ impl<'a> Cursor<'a> {
         self.locate(Error::new(kind))
     }
 
-    /// Locates an error at this value, unless it already has a location.
+    /// Adds this location to an error, unless it already has one.
     #[cold]
     #[must_use]
     pub fn locate(self, error: Error) -> Error {
@@ -383,7 +382,7 @@ impl<'a> Cursor<'a> {
         self.error(ErrorKind::Type { expected: expected.into(), found })
     }
 
-    /// Describes the type of the value for an error, and its value too if it is a number where an integer is expected.
+    /// Describes the type of the value for an error. Adds the value if it is a number where an integer is expected.
     #[cold]
     pub(super) fn describe_type(self, is_integer_expected: bool) -> String {
         match self.as_number() {
@@ -392,7 +391,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Describes the value for an error: a scalar as JSON text, an array or object by its type.
+    /// Describes the value for an error: a scalar as JSON text, and an array or object by its type.
     #[cold]
     pub(crate) fn describe(self) -> String {
         match (self.as_str(), self.kind()) {
@@ -427,8 +426,8 @@ impl<'a> Cursor<'a> {
         Some((Segment::Key(name.as_str()?.into_owned().into()), value))
     }
 
-    /// Returns the line and column of an entry, relative to the start of this value, or of the text if this is the
-    /// root.
+    /// Returns the line and column of an entry, relative to the beginning of this value, or to that of the text if this
+    /// is the root.
     #[cold]
     pub(crate) fn position_of(self, token: u32) -> (usize, usize) {
         let first = if self.at == 0 { 0 } else { self.range().start };
@@ -455,13 +454,14 @@ fn no_variant(names: &[&str], found: &str) -> Error {
     Error::new(ErrorKind::Value { expected, found: json_text(found) })
 }
 
-/// Compares two strings. Inlined, because names are short and calling `memcmp` takes longer than the comparison.
+/// Compares two strings. This is inlined, because names are short, and a call of `memcmp` takes longer than the
+/// comparison.
 #[inline(always)]
 pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
-    // In short strings, the first and last bytes overlap.
+    // In short strings, the first and the last bytes overlap.
     if let (Some(first), Some(other)) = (a.first_chunk::<8>(), b.first_chunk::<8>()) {
         return first == other && a.last_chunk::<8>() == b.last_chunk::<8>() && (a.len() <= 16 || a == b);
     }
@@ -497,7 +497,7 @@ pub(crate) fn unescaped(escaped: &str) -> String {
     }
 }
 
-/// Shows the JSON text.
+/// Writes the JSON text.
 impl fmt::Debug for Cursor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cursor({})", self.text())

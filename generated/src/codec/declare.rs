@@ -1,7 +1,8 @@
-//! Macros that implement the functions and traits of generated types. A declaration in a generated file calls one with
-//! the members, variants or values of a type. Macros cannot count, so they number members and variants with an enum.
+//! Macros that implement the functions and traits of generated types. A declaration in a generated file calls one of
+//! them with the members, variants or values of a type. A macro cannot count, so it numbers members and variants with
+//! an enum.
 //!
-//! For a struct, they expand to code like this:
+//! For a struct, the macros expand to code like this:
 //!
 //! ```
 //! use mcpgen_types::codec::{self, DecodeInPlace};
@@ -95,7 +96,7 @@ macro_rules! __index {
     };
 }
 
-/// The documentation of `new`, depending on whether it takes arguments and fills in defaults.
+/// The documentation of `new`, which depends on whether it takes arguments and sets defaults.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructor_docs {
@@ -113,7 +114,7 @@ macro_rules! __constructor_docs {
     };
 }
 
-/// What a constructor or a builder step returns: the value, or the builder that holds it.
+/// What a constructor or a step of a builder returns: the value, or the builder that contains it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructed {
@@ -198,11 +199,11 @@ macro_rules! __request_set {
     };
 }
 
-/// Implements constructor, setters and traits of an object. Arguments: the members in order, each with its Rust name,
-/// its JSON name, and how `new` and the setter take the value: `into` a type, a `copy` of it, or `boxed`.
+/// Implements the constructor, the setters and the traits of an object. Arguments: the members in order, each with its
+/// Rust name, its JSON name, and how `new` and the setter take the value: `into` a type, a `copy` of it, or `boxed`.
 ///
 /// A `required` member is an argument of `new`, unless it has a `default`. A `named` member is set through a builder
-/// that `new` returns; `in` gives the builder and the step. A `constant` has a value but no field. A `flag` is an
+/// that `new` returns, and `in` names the builder and the step. A `constant` has a value but no field. A `flag` is an
 /// optional constant with a `bool` field. The last argument is the field for all other members, or `refuse_other`. For
 /// a type with a pattern, it is the pattern, the field for members that match, and the field for the rest.
 #[doc(hidden)]
@@ -459,8 +460,8 @@ macro_rules! __object {
     };
 }
 
-/// Implements constructor, setters and traits of an object that is kept as JSON text. Arguments: the members to check,
-/// as for `object`.
+/// Implements the constructor, the setters and the traits of an object that is kept as JSON text. Arguments: the
+/// members to check, as for `object`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_text {
@@ -664,8 +665,8 @@ macro_rules! __union {
     };
 }
 
-/// Like `union`, for a union with boxed variants. It is not decoded in place: that would allocate one box for the blank
-/// value and another for the result.
+/// Like `union`, for a union with boxed variants. It is not decoded in place, because that would allocate a box for the
+/// blank value and another one for the result.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __boxed_union {
@@ -805,7 +806,7 @@ macro_rules! __message_set {
                             $(if $never {
                                 return ::core::result::Result::Err(json.uninhabited(unread));
                             })?
-                            // Drops the blank value, which may hold a box.
+                            // This drops the blank value, which may contain a box.
                             *self = Self::$variant($crate::codec::DecodeInPlace::blank(unread));
                             if let Self::$variant(value) = self {
                                 return $crate::codec::DecodeInPlace::read(value, json, unread);

@@ -20,11 +20,11 @@ pub trait Decode: Sized {
     /// Returns an error if the value is not valid for this type.
     fn decode(json: Cursor<'_>) -> Result<Self, Error>;
 
-    /// Checks a value without keeping the result. Types that can do so without allocating override this.
+    /// Checks a value without keeping the result. Types that can do this without allocating override it.
     ///
     /// # Errors
     ///
-    /// Fails exactly if [`decode`](Self::decode) does, with the same error.
+    /// Returns the same error as [`decode`](Self::decode), if there is one.
     fn check(json: Cursor<'_>) -> Result<(), Error> {
         Self::decode(json).map(drop)
     }
@@ -77,7 +77,7 @@ decode! {
     });
     serde_json::Map<String, Value>: "object", json => {
         let mut object = Self::new();
-        // `collect` would first sort a vector of the members.
+        // With `collect`, a vector of the members would be sorted first.
         for (name, value) in json.members()? {
             object.insert(name.string()?, Value::decode(value)?);
         }
@@ -114,7 +114,7 @@ macro_rules! decode_in_place {
 }
 
 decode_in_place! {
-    // For nullable values: `null` decodes as `None`. Optional members are handled by `read_optional`.
+    // For nullable values, `null` decodes as `None`. `read_optional` handles optional members.
     Option<T>: T::NAME, json => if json.is_null() { Ok(()) } else { T::check(json) };
     Box<T>: T::NAME, json => T::check(json);
     Vec<T>: "array", json => json.elements()?.try_for_each(T::check);

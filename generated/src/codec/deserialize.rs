@@ -18,7 +18,7 @@ impl de::Error for Error {
     }
 }
 
-/// With this type name, serde_json's `RawValue` asks for JSON text. It expects the text under a key with the same name.
+/// A type with this name asks for JSON text under a key with the same name, as serde_json's `RawValue` does.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 impl<'de> Cursor<'de> {
@@ -57,7 +57,7 @@ impl<'de> Cursor<'de> {
                 Some(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
                 text => visitor.visit_string(text.unwrap_or_default().into_owned()),
             },
-            // `end` ensures that the visitor has read everything.
+            // `end` checks that the visitor has read everything.
             Kind::Array => {
                 let mut elements = SeqDeserializer::new(self.elements()?);
                 let value = visitor.visit_seq(&mut elements)?;

@@ -13,7 +13,7 @@ pub trait Encode {
     fn encode(&self) -> Node<'_>;
 }
 
-/// A JSON value about to be written. Borrows from the encoded type.
+/// A JSON value that is about to be written. It borrows from the encoded type.
 #[expect(missing_debug_implementations, reason = "it only exists while a value is written")]
 #[derive(Clone, Copy)]
 pub enum Node<'a> {
@@ -55,7 +55,7 @@ pub trait Elements {
 
 /// The members of an object.
 pub trait Object {
-    /// Passes each member to `out`, once.
+    /// Passes each member to `out` once.
     fn members(&self, out: &mut Members<'_>);
 }
 
@@ -63,12 +63,12 @@ pub trait Object {
 #[expect(missing_debug_implementations, reason = "it only exists while a value is written")]
 pub struct Members<'a> {
     pub(super) sink: Sink<'a>,
-    /// Whether the object is the body of a message. `jsonrpc` and `id` have been written with the envelope.
+    /// Whether the object is the body of a message, whose `jsonrpc` and `id` have been written with the envelope.
     is_body: bool,
 }
 
 pub(super) enum Sink<'a> {
-    /// The common case. Calling directly is faster than going through `Any`.
+    /// The common case. A direct call is faster than one through `Any`.
     Text(TextMembers<'a>),
     Any(&'a mut dyn FnMut(&str, Node<'_>)),
 }
@@ -101,20 +101,19 @@ impl<'a> Members<'a> {
     #[inline]
     pub fn constant(&mut self, name: &str, value: Literal) {
         match value {
-            // Usually resolved at compile time.
+            // This is usually decided at compile time.
             Literal::Str(text) => self.node(name, Node::Str(text)),
             other => self.node(name, other.encode()),
         }
     }
 
-    /// Writes the members without a field.
+    /// Writes the members that have no field.
     pub fn extra<T, M: OtherMembers>(&mut self, extra: &Extra<T, M>) {
         if let Some(members) = extra.members() {
             members.write(self);
         }
     }
 
-    /// Writes the members of an object.
     #[inline(never)]
     pub(crate) fn members_of(&mut self, object: JsonRef<'_>) {
         match &mut self.sink {
@@ -139,7 +138,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Writes `jsonrpc`, always the first member of a message.
+    /// Writes `jsonrpc`, which is always the first member of a message.
     pub(crate) fn version(&mut self) {
         match &mut self.sink {
             Sink::Text(members) => members.version(),
@@ -171,7 +170,7 @@ impl<T: Encode + ?Sized> Encode for Box<T> {
     }
 }
 
-/// For nullable values: `None` encodes as `null`. For optional members, see [`Members::optional`].
+/// For nullable values, `None` encodes as `null`. For optional members, see [`Members::optional`].
 impl<T: Encode> Encode for Option<T> {
     fn encode(&self) -> Node<'_> {
         self.as_ref().map_or(Node::Null, T::encode)

@@ -1,4 +1,4 @@
-//! Decodes objects: known members into fields, all others into `extra`.
+//! Decodes objects: known members into fields, and all others into `extra`.
 
 use crate::{Error, ErrorKind, Extra, JsonObject, RequestId};
 
@@ -30,9 +30,9 @@ pub trait DecodeInPlace: Decode {
 pub struct MemberTable {
     /// The member names.
     pub names: &'static [&'static str],
-    /// Indices of the required members.
+    /// The indices of the required members.
     pub required: &'static [usize],
-    /// Indices of the constant members.
+    /// The indices of the constant members.
     pub constants: &'static [usize],
 }
 
@@ -52,13 +52,13 @@ pub trait ReadMember {
     /// Decodes a member that has no field. See [`read_other`] and [`refuse_other`].
     fn read_other(&mut self, name: Cursor<'_>, value: Cursor<'_>, unread: Unread) -> Result<(), Error>;
 
-    /// Called once after the last member without a field, if there were any. See [`Extra::finish`].
+    /// Called once after the last member without a field, if there was any. See [`Extra::finish`].
     fn finish_others(&mut self, unread: Unread);
 }
 
 /// A container for the members in an [`Extra`].
 pub trait OtherMembers: Sized {
-    /// Creates an empty container, which need not be valid until [`finish`](Self::finish).
+    /// Creates an empty container, which may be invalid until [`finish`](Self::finish).
     fn blank(unread: Unread) -> Self;
 
     /// Adds a member. If a name occurs more than once, its last member counts.
@@ -75,7 +75,7 @@ pub trait OtherMembers: Sized {
     fn write(&self, out: &mut Members<'_>);
 }
 
-/// Implemented for references because their vtable does not contain the type's drop code.
+/// References implement this because their vtable does not contain the code that drops the type.
 impl<T: ReadMember> ReadMember for &mut T {
     fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
         T::read_member(self, index, json, unread)
@@ -90,12 +90,12 @@ impl<T: ReadMember> ReadMember for &mut T {
     }
 }
 
-/// Permits creating blank values. Only the codec can create this token.
+/// Permission to create blank values, which only the codec can have.
 #[derive(Clone, Copy, Debug)]
 pub struct Unread(());
 
-// The functions below are not inlined, so that they are compiled once, or once per member type. If they were, every
-// type with such a member would get its own copy, drop code included.
+// The functions below are not inlined, so that they are compiled once, or once per member type. Otherwise, every type
+// with such a member would get a copy, including the code that drops it.
 
 /// Decodes a type that implements [`DecodeInPlace`].
 #[inline(never)]
@@ -110,7 +110,7 @@ pub fn decode_in_place<T: DecodeInPlace>(json: Cursor<'_>) -> Result<T, Error> {
     }
 }
 
-/// Stands in for the blank value of a type without values. Never called.
+/// Stands for the blank value of a type without values. It is never called.
 ///
 /// # Panics
 ///
@@ -148,7 +148,7 @@ impl<'a> Cursor<'a> {
                 if !seen.insert(index) {
                     return Err(value.error(ErrorKind::Duplicate));
                 }
-                // Already compared while reading the envelope.
+                // The envelope has already compared these.
                 if !(self.is_body && matches!(*known, "jsonrpc" | "method") && constants.contains(&index)) {
                     fields.read_member(index, value, unread)?;
                 }
@@ -166,8 +166,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Checks the members of an object like [`read_object`](Self::read_object), without decoding. `check` gets the
-    /// index and value of each known member.
+    /// Checks the members of an object like [`read_object`](Self::read_object), but without decoding. `check` takes the
+    /// index and the value of each known member.
     ///
     /// # Errors
     ///
@@ -273,20 +273,20 @@ pub fn read_optional<T: DecodeInPlace>(json: Cursor<'_>, field: &mut Option<T>, 
     }
 }
 
-/// Assigns without dropping the old value, which must be blank: memory it owns would leak.
+/// Sets a value without dropping the old one, which must be blank. Memory that the old value owns would leak.
 #[inline]
 pub fn set<T>(place: &mut T, value: T) {
     std::mem::forget(std::mem::replace(place, value));
 }
 
-/// Sets an ID field whose type is not `RequestId`. Keeps the old ID if the type does not accept the new one.
+/// Sets an ID field whose type is not `RequestId`. The old ID stays if the type does not accept the new one.
 pub fn set_id<T: Decode>(field: &mut T, id: &RequestId) {
     if let Ok(id) = crate::to_value(id).and_then(crate::from_value) {
         *field = id;
     }
 }
 
-/// Decodes out of place, and replaces the blank value.
+/// Decodes a value elsewhere, and replaces the blank value with it.
 #[doc(hidden)]
 #[inline]
 pub fn replace<T: Decode>(place: &mut T, json: Cursor<'_>) -> Result<(), Error> {
@@ -379,7 +379,7 @@ pub fn refuse_other(value: Cursor<'_>, _: Unread) -> Result<(), Error> {
     Err(value.error(ErrorKind::Unexpected))
 }
 
-/// Appends a member to a text: `mark` (`{` or `,`), the name and the value. Reserves room for the closing brace too,
+/// Appends a member to a text: `mark` (`{` or `,`), the name and the value. Also reserves room for the closing brace,
 /// because `push` may double the capacity.
 #[inline]
 pub(crate) fn push_member(text: &mut String, mark: char, name: Cursor<'_>, value: Cursor<'_>) {
@@ -402,8 +402,8 @@ pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
     find_by(names, next, name, |known| known)
 }
 
-/// Returns the index of the member with this name, or `members.len()` if there is none. Starts at `next`: members
-/// mostly come in this order, and then need only one comparison.
+/// Returns the index of the member with this name, or `members.len()` if there is none. Begins at `next`, because
+/// members mostly come in this order, and then need only one comparison.
 #[inline(always)]
 pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl Fn(&M) -> &str) -> usize {
     let mut at = next;
@@ -417,7 +417,7 @@ pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl 
     members.len()
 }
 
-/// The indices of members seen so far. Optimised for types with at most 64 members.
+/// The indices of the members so far. Fastest for types with at most 64 members.
 #[derive(Default)]
 struct Seen {
     first: u64,
@@ -425,7 +425,6 @@ struct Seen {
 }
 
 impl Seen {
-    /// Inserts an index. Returns whether it is new.
     #[inline(always)]
     fn insert(&mut self, index: usize) -> bool {
         let is_new = !self.contains(index);

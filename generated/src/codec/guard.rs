@@ -1,9 +1,9 @@
-//! Guards: conditions that select a union's variant, so that none is decoded on trial.
+//! Guards: conditions that select a union's variant, so that no variant is decoded only to see whether it fits.
 
 use super::{JsonTypes, Literal};
 
-/// Conditions for one variant. The first guard whose conditions all hold selects its variant; without conditions, a
-/// guard always holds.
+/// The conditions for one variant. The first guard whose conditions all hold selects its variant. A guard without
+/// conditions always holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard {
     /// All must hold.
@@ -12,9 +12,9 @@ pub struct Guard {
     pub variant: usize,
 }
 
-/// A condition on an undecoded value.
+/// A condition on a value that is not decoded yet.
 ///
-/// A path consists of member names, and decimal indices (`"0"`) of array elements. If it leads through any other kind
+/// A path consists of member names, and of decimal indices (`"0"`) of array elements. If it leads through another kind
 /// of value, there is no value at the path.
 #[derive(Clone, Copy, Debug)]
 pub enum Condition {

@@ -39,13 +39,13 @@ use super::{Cursor, MAX_DEPTH};
 
 /// An index entry: a value, a member's name, or the end of an array or object.
 ///
-/// Entries are in text order, and a name comes directly before its value. Elements and members lie between the entry of
-/// their array or object and its end.
+/// Entries are in the order of the text, and a name comes directly before its value. The elements and members of an
+/// array or object are between its entry and its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
-    /// Byte offset in the text: of the first character for a string, after the closing bracket for an end.
+    /// A byte offset in the text: of the first character of a string, and after the closing bracket for an end.
     start: u32,
-    /// The lower three bits hold the kind. The others hold the length in bytes, or for an array or object the number of
+    /// The lower three bits are the kind. The others are the length in bytes, or for an array or object the number of
     /// its entries, including its own and its end.
     kind_and_length: u32,
 }
@@ -98,12 +98,11 @@ impl Token {
         (self.kind_and_length >> KIND_BITS) as usize
     }
 
-    /// Returns how many entries the value takes.
     pub(super) const fn entries(self) -> usize {
         if self.kind_and_length & 7 >= Kind::Array as u32 { self.length() } else { 1 }
     }
 
-    /// Estimates the memory of the decoded value, not counting elements and members.
+    /// Estimates the memory of the decoded value, not counting its elements and members.
     #[inline(always)]
     pub(super) const fn decoded_bytes(self) -> u32 {
         let (kind, length) = (self.kind_and_length & 7, self.kind_and_length >> KIND_BITS);
@@ -114,7 +113,7 @@ impl Token {
 
 /// A string or a [`Json`](crate::Json) in a vector. Larger elements have members, which are counted separately.
 const SLOT: u32 = size_of::<String>() as u32;
-/// What an allocator adds to a short text.
+/// The bytes that an allocator adds to a short text.
 const ALLOCATION: u32 = 32;
 
 impl Kind {
@@ -131,7 +130,7 @@ impl Kind {
 pub struct Document<'a> {
     pub(super) text: Cow<'a, str>,
     pub(super) tokens: Vec<Token>,
-    /// Whether the document was created from values. Its text then holds only numbers and string contents.
+    /// Whether the document was created from values. Then its text contains only numbers and the contents of strings.
     pub(super) is_recorded: bool,
     /// Whether there is white space between two values.
     pub(super) is_spaced: bool,
@@ -142,11 +141,11 @@ pub struct Document<'a> {
 }
 
 thread_local! {
-    /// The memory of the last index, for the next one.
+    /// The memory of the last index, which the next one uses.
     static REUSED: Cell<Vec<Token>> = const { Cell::new(Vec::new()) };
 }
 
-/// Largest index whose memory is kept, in entries: 128 KiB per thread.
+/// The largest index whose memory is kept, in entries. It takes 128 KiB per thread.
 const MAX_REUSED: usize = 1 << 14;
 
 fn reused_tokens() -> Vec<Token> {
@@ -156,12 +155,12 @@ fn reused_tokens() -> Vec<Token> {
 fn reuse_tokens(mut tokens: Vec<Token>) {
     if tokens.capacity() <= MAX_REUSED {
         tokens.clear();
-        // Fails only while the thread shuts down.
+        // This only fails while the thread ends.
         let _ = REUSED.try_with(|reused| reused.set(tokens));
     }
 }
 
-/// A document that lives only for a call. The next one on the same thread reuses the memory of its index.
+/// A document that exists only during a call. The next one on the same thread uses the memory of its index.
 pub(crate) struct BriefDocument<'a>(Document<'a>);
 
 impl<'a> BriefDocument<'a> {
@@ -205,7 +204,7 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// Like [`read`](Self::read), but accepts texts that are nested too deeply: values below the limit read as `null`.
+    /// Like [`read`](Self::read), but accepts texts that are nested too deeply. Values below the limit become `null`.
     /// Call [`check_depth`](Self::check_depth) before decoding.
     ///
     /// # Errors
@@ -214,16 +213,16 @@ impl<'a> Document<'a> {
     pub fn read_any_depth(text: impl Into<Cow<'a, str>>) -> Result<Self, Error> {
         let mut document = Self { text: text.into(), ..Self::default() };
         document.scan()?;
-        // The capacity is extrapolated from the start of the text, which may have been denser than the rest.
+        // The capacity was estimated from the beginning of the text, which may have had more values than the rest.
         if document.tokens.capacity() > 2 * document.tokens.len() + MAX_REUSED {
             document.tokens.shrink_to_fit();
         }
-        // Memory must stay bounded. Tests rely on this assertion.
+        // The memory must be bounded. Tests rely on this assertion.
         debug_assert!(document.tokens.capacity() <= 2 * document.text.len() + 8);
         Ok(document)
     }
 
-    // Inlining the scanner into this function, which is not inlined itself, saves 4 % of the instructions.
+    // The scanner is inlined into this function, which is not inlined itself. This saves 4 % of the instructions.
     #[inline(never)]
     fn scan(&mut self) -> Result<(), Error> {
         match scan(&self.text, &mut self.tokens) {
@@ -237,7 +236,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Creates the error for a text that is not JSON. The path leads to where the incomplete index ends, and has at
+    /// Creates the error for a text that is not JSON. The path leads to the end of the incomplete index, and has at
     /// most [`MAX_DEPTH`] segments.
     #[cold]
     fn syntax_error(&self, found: SyntaxError) -> Error {
@@ -248,7 +247,7 @@ impl<'a> Document<'a> {
         }
         let (mut open, mut depth) = (Vec::<Open>::new(), 0_usize);
         for token in &self.tokens {
-            // Values nested too deeply have length 0 too, but never follow a closing bracket.
+            // Values that are nested too deeply also have length 0, but never follow a closing bracket.
             let is_empty = token.kind() == Kind::Null && token.length() == 0;
             if is_empty && self.text.get(..token.start()).is_some_and(|before| before.ends_with([']', '}'])) {
                 depth -= 1;
@@ -307,7 +306,7 @@ impl<'a> Document<'a> {
         Cursor::new(self, place.0)
     }
 
-    /// Returns the memory that the document owns, in bytes: its index, and its text unless borrowed.
+    /// Returns the bytes that the document owns: its index, and its text unless it is borrowed.
     #[must_use]
     pub fn owned_bytes(&self) -> usize {
         let text = match &self.text {
@@ -323,7 +322,7 @@ impl<'a> Document<'a> {
         self.tokens.get(at).and_then(|token| self.tokens.get(at..at + token.entries())).unwrap_or_default()
     }
 
-    /// Returns the text of a value. Reuses the memory of the whole text, which is shrunk if the value is much smaller.
+    /// Returns the text of a value in the memory of the whole text, which shrinks if the value is much smaller.
     pub(crate) fn into_text(self, place: Place) -> String {
         let range = self.at(place).range();
         let mut text = self.text.into_owned();
@@ -349,8 +348,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns the bytes of a number, or of a string without its quotes. Skips the check for character boundaries that
-    /// [`slice`](Self::slice) makes.
+    /// Returns the bytes of a number, or of a string without its quotes. In contrast to [`slice`](Self::slice), does
+    /// not check for the boundaries of characters.
     #[inline(always)]
     pub(super) fn bytes(&self, token: Token) -> &[u8] {
         self.text.as_bytes().get(token.start()..token.start() + token.length()).unwrap_or_default()

@@ -19,7 +19,7 @@ pub enum Literal {
     Integer(i64),
     /// An integer that is too large for [`Integer`](Self::Integer).
     Unsigned(u64),
-    /// Any other number. Must be finite.
+    /// Any other number, which must be finite.
     Float(f64),
     /// A string.
     Str(&'static str),
@@ -67,7 +67,7 @@ impl Encode for Literal {
     }
 }
 
-/// Writes JSON text, with long strings shortened.
+/// Writes JSON text and shortens long strings.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

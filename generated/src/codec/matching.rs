@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use super::{Cursor, Pattern};
 use crate::{Error, KnownMembers};
 
-/// A marker for the members of `T` that have no field but match its pattern. They are held by `Extra<Matching<T>,
-/// Map<String, V>>`.
+/// Marks the members of `T` that have no field but match its pattern. `Extra<Matching<T>, Map<String, V>>` contains
+/// them.
 #[derive(Debug)]
 pub struct Matching<T>(PhantomData<fn() -> T>);
 

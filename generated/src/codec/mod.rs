@@ -31,7 +31,7 @@
 //! Generated types implement these traits through macros, and so do basic types. The macros use further items of this
 //! module that are hidden from the documentation: only generated code should use those.
 
-// `index` explains how this works, `declare` what the macros expand to.
+// `index` explains how this works, and `declare` what the macros expand to.
 mod bounds;
 mod check;
 mod cursor;
@@ -110,7 +110,7 @@ pub(crate) use {
 #[doc(hidden)]
 pub type Result<T> = ::std::result::Result<T, crate::Error>;
 
-/// How deeply arrays and objects may be nested in a document, counting the outermost.
+/// The number of arrays and objects that may be nested in a document, including the outermost.
 pub const MAX_DEPTH: u32 = 100;
 
 /// Implements `serde::Serialize` and `serde::Deserialize` for types that implement [`Encode`] and [`Decode`].

@@ -16,14 +16,14 @@ pub struct Pattern {
     compiled: OnceLock<Option<mcpgen_pattern::Regex>>,
 }
 
-/// The step budget shared by all patterns of a document.
+/// The steps that all patterns of a document share.
 #[cfg(feature = "pattern")]
 #[derive(Debug, Default)]
 pub(super) struct Steps(OnceLock<mcpgen_pattern::Steps>);
 
 #[cfg(feature = "pattern")]
 impl Clone for Steps {
-    /// The copy gets its own budget.
+    /// The copy gets a separate budget.
     fn clone(&self) -> Self {
         Self::default()
     }
@@ -62,7 +62,7 @@ impl Pattern {
         self.compiled().is_some_and(|regex| regex.is_match(text) == Ok(true))
     }
 
-    /// Returns whether some part of the text matches. Uses the budget of the document around `place`.
+    /// Returns whether some part of the text matches. Takes its steps from the document around `place`.
     #[cfg(feature = "pattern")]
     pub(super) fn matches_in(&self, place: Cursor<'_>, text: &str) -> Result<bool, Error> {
         let document = place.document;

@@ -23,7 +23,7 @@ pub fn deserialize<'de, T: Decode, D: Deserializer<'de>>(deserializer: D) -> Res
     named(document.root().decode_located()).map_err(|error| D::Error::custom(error.without_position()))
 }
 
-/// Separate from [`deserialize`], so that it is compiled per `Deserializer` but not per type.
+/// Separate from [`deserialize`], so that it is compiled for each `Deserializer`, but not for each type.
 fn record<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Document<'static>, D::Error> {
     let mut recorder = Recorder::default();
     deserializer.deserialize_any(Seed(&mut recorder))?;
@@ -36,7 +36,7 @@ pub(super) fn record_value(value: &Value) -> Result<Document<'static>, Error> {
     recorder.finish()
 }
 
-/// Builds the index of a document whose text contains only numbers and unescaped strings.
+/// Builds the index of a document whose text contains only numbers and strings without escapes.
 struct Recorder {
     text: String,
     tokens: Vec<Token>,
@@ -45,7 +45,7 @@ struct Recorder {
 
 impl Default for Recorder {
     fn default() -> Self {
-        // Enough for most requests.
+        // This is enough for most requests.
         Self { text: String::with_capacity(512), tokens: Vec::with_capacity(64), depth: 0 }
     }
 }
@@ -123,7 +123,7 @@ impl Recorder {
         }
     }
 
-    /// If the object that begins at `open` stands for a number, replaces it by the number.
+    /// If the object that begins at `open` stands for a number, replaces it with the number.
     fn replace_number(&mut self, open: usize) -> Result<(), Error> {
         let Some([_, name, value, _]) = self.tokens.get(open..) else { return Ok(()) };
         let text = |token: &Token| self.text.get(token.start()..token.start() + token.length()).unwrap_or_default();
@@ -142,7 +142,7 @@ impl Recorder {
     }
 }
 
-/// Such numbers exist only with serde_json's feature `arbitrary_precision`.
+/// Only serde_json's feature `arbitrary_precision` allows such numbers.
 const OUT_OF_RANGE: &str = "number out of range";
 
 struct Seed<'r>(&'r mut Recorder);
@@ -265,8 +265,8 @@ impl Visitor<'_> for Name<'_> {
 /// With serde_json's feature `arbitrary_precision`, a number is a map with this key.
 const NUMBER_KEY: &str = "$serde_json::private::Number";
 
-/// Returns whether serde_json's feature `arbitrary_precision` is enabled, by this or any other crate.
+/// Returns whether this or any other crate enables serde_json's feature `arbitrary_precision`.
 fn arbitrary_precision() -> bool {
-    // Out of range without the feature.
+    // Without the feature, this is out of range.
     "1e999".parse::<serde_json::Number>().is_ok()
 }

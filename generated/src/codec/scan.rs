@@ -1,9 +1,8 @@
 //! The scanner: checks a text against JSON's grammar and records its values, in one pass.
 //!
 //! It accepts the same texts as `serde_json::from_str::<Value>`, and reports errors with serde_json's messages and
-//! positions, with two exceptions. Deep nesting is not an error, so that the ID of an over-nested message can still be
-//! read. A number out of range is reported at its end, whereas serde_json stops inside an exponent of more than 32
-//! bits.
+//! positions, with two exceptions. Deep nesting is not an error, so that the ID of such a message can still be read. A
+//! number that is out of range is reported at its end, but serde_json stops inside an exponent of more than 32 bits.
 
 use crate::Error;
 use crate::number::parse_double;
@@ -33,7 +32,7 @@ impl SyntaxError {
         Self { message, end }
     }
 
-    /// Returns whether a value is invalid, rather than the text after it.
+    /// Returns whether the error is in a value, and not in the text after it.
     pub(super) fn is_of_value(self) -> bool {
         !matches!(self.message, LIST_END | ELEMENT_END | TRAILING_COMMA)
     }
@@ -46,12 +45,12 @@ impl SyntaxError {
 
 /// The innermost open array or object.
 struct Container {
-    /// Its entry. While it is open, the length of that entry holds the index of the enclosing container.
+    /// The entry of the container. While it is open, the length of the entry is the index of the enclosing container.
     token: usize,
     is_object: bool,
 }
 
-/// Not inside an array or object.
+/// There is no array or object around.
 const NONE: usize = MAX_TEXT - 1;
 
 /// Records the values of a text in `tokens`, which must be empty.
@@ -85,7 +84,7 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
                 tokens.push(Token::new(kind, at, open.token));
                 open = Container { token, is_object };
                 at = skip_space(bytes, at + 1, &mut found);
-                // In ASCII, a closing bracket comes two code points after the opening one.
+                // In ASCII, a closing bracket is two code points after the opening one.
                 if peek(bytes, at) != byte + 2 {
                     if at == bytes.len() {
                         return Err(no_end(bytes, at, &open));
@@ -106,7 +105,7 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
             b'n' => at = word(bytes, at, b"null", Kind::Null, tokens)?,
             _ => return Err(no_value(bytes, at, &open)),
         }
-        // The value is complete, or an empty array or object whose closing bracket is next.
+        // The value is complete, or is an empty array or object whose closing bracket is next.
         loop {
             if open.token == NONE {
                 // White space after the root value does not count.
@@ -136,7 +135,8 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
             depth -= 1;
             let closed = open.token;
             open = close(closed, at, tokens);
-            // Replace values below the limit by `null`, so that no decoder exceeds it even if nobody checks the depth.
+            // Values below the limit become `null`, so that no decoder exceeds the limit even if nobody checks the
+            // depth.
             if depth >= MAX_DEPTH {
                 let start = tokens.get(closed).map_or(at, |token| token.start());
                 tokens.truncate(closed);
@@ -146,8 +146,8 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
     }
 }
 
-/// Reserves room for more entries, assuming that the rest of a text of `length` bytes is like the part before `at`.
-/// Doubling a large index would take up to three times its size.
+/// Reserves room for more entries, assuming that the rest of a text of `length` bytes is like the part before `at`. If
+/// a large index doubled, it would take up to three times its size.
 #[cold]
 fn grow(tokens: &mut Vec<Token>, at: usize, length: usize) {
     let rest = tokens.len().saturating_mul(length - at) / at.max(1);
@@ -201,7 +201,7 @@ fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -
 #[inline(always)]
 fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, SyntaxError> {
     let mut end = start;
-    // Fast path for short strings.
+    // Short strings are fast.
     for _ in 0..4 {
         let Some(word) = word_at(bytes, end) else { break };
         let special = special(word);
@@ -225,7 +225,7 @@ fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), SyntaxError
     let mut kind = Kind::Plain;
     let mut words = 0;
     loop {
-        // Once a string exceeds 8 words it is usually long: switch to blocks.
+        // A string of more than 8 words is usually long, so this switches to blocks.
         if words >= 8 {
             words = 0;
             at = match kind {
@@ -263,7 +263,7 @@ fn last_bytes(bytes: &[u8], mut at: usize, mut kind: Kind) -> Result<(usize, Kin
     }
 }
 
-/// Returns the offset after an escape. Fails on control characters and at the end of the text.
+/// Returns the offset after an escape. Returns an error at a control character and at the end of the text.
 #[inline(always)]
 fn after_escape(bytes: &[u8], at: usize) -> Result<usize, SyntaxError> {
     match (peek(bytes, at), bytes.get(at + 1)) {
@@ -276,7 +276,7 @@ fn after_escape(bytes: &[u8], at: usize) -> Result<usize, SyntaxError> {
 
 const BLOCK: usize = 64;
 
-/// Skips blocks without special bytes. Written so that the compiler vectorizes the comparison.
+/// Skips blocks without special bytes. The compiler vectorizes this form of the comparison.
 #[inline(never)]
 fn skip_plain_blocks(bytes: &[u8], mut at: usize) -> usize {
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<BLOCK>) {
@@ -294,7 +294,7 @@ fn skip_plain_blocks(bytes: &[u8], mut at: usize) -> usize {
 /// Skips blocks in which the string does not end and all escapes are `\n` or `\"`, as in prose.
 #[inline(never)]
 fn skip_escaped_blocks(bytes: &[u8], mut at: usize) -> usize {
-    // The backslash before `at` may itself be escaped, and then escapes nothing.
+    // If the backslash before `at` is escaped, it escapes nothing.
     if at == 0 || peek(bytes, at - 1) == b'\\' {
         return at;
     }
@@ -341,11 +341,11 @@ pub(super) fn next_backslash(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// 1 in each byte.
+/// 1 in every byte.
 pub(super) const EACH: u64 = u64::MAX / 0xff;
 
 /// Marks quotes, backslashes and control characters among eight bytes, in the highest bit of each byte. Only the first
-/// mark is reliable; later ones may be false.
+/// mark is reliable.
 #[inline(always)]
 pub(super) fn special(word: u64) -> u64 {
     // The XOR swaps `"` and the space, so that `"` and the control characters are exactly the bytes below `!`.
@@ -353,7 +353,7 @@ pub(super) fn special(word: u64) -> u64 {
     (quote_or_control | equal(word, b'\\')) & !word & (EACH * 0x80)
 }
 
-/// Marks the bytes that equal `byte`, like [`special`]. May also mark bytes above 0x7f.
+/// Marks the bytes that equal `byte`, as [`special`] does. May also mark bytes above 0x7f.
 #[inline(always)]
 fn equal(word: u64, byte: u8) -> u64 {
     (word ^ (EACH * byte as u64)).wrapping_sub(EACH)
@@ -395,7 +395,7 @@ fn skip_much_space(bytes: &[u8], mut at: usize, found: &mut Scanned) -> usize {
     }
 }
 
-/// Integers and decimal fractions of at most this many bytes, without an exponent, fit a double.
+/// Integers and decimal fractions with at most this many bytes and no exponent fit a double.
 const SURELY_FINITE: usize = 300;
 
 /// Returns the offset after a number: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
@@ -503,7 +503,7 @@ const VALUE_END: &str = "EOF while parsing a value";
 
 #[cold]
 fn no_value(bytes: &[u8], at: usize, open: &Container) -> SyntaxError {
-    // Not for an empty array, which is handled earlier.
+    // This is not an empty array, which is handled earlier.
     let is_end_of_array = peek(bytes, at) == b']' && open.token != NONE && !open.is_object;
     unexpected(bytes, at, if is_end_of_array { TRAILING_COMMA } else { "expected value" }, VALUE_END)
 }
@@ -528,7 +528,6 @@ fn no_end(bytes: &[u8], at: usize, open: &Container) -> SyntaxError {
     }
 }
 
-/// Returns the error for an unexpected byte, or for an unexpected end.
 #[cold]
 fn unexpected(bytes: &[u8], at: usize, message: &'static str, message_at_end: &'static str) -> SyntaxError {
     if at < bytes.len() { SyntaxError::new(message, at + 1) } else { SyntaxError::new(message_at_end, at) }

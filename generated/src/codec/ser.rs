@@ -16,7 +16,7 @@ pub fn serialize<T: Encode + ?Sized, S: Serializer>(value: &T, serializer: S) ->
     value.encode().serialize(serializer)
 }
 
-/// JSON text has to be parsed, because the serializer's format may not be JSON.
+/// JSON text must be parsed, because the serializer's format may not be JSON.
 impl Serialize for Node<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {

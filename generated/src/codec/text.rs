@@ -33,7 +33,7 @@ pub fn from_slice<T: Decode>(bytes: &[u8]) -> Result<T, Error> {
     }
 }
 
-/// Reads to the end, then decodes like [`from_slice`].
+/// Reads everything, and decodes it like [`from_slice`].
 ///
 /// # Errors
 ///
@@ -97,7 +97,6 @@ pub fn to_value<T: Encode + ?Sized>(value: &T) -> Result<Value, Error> {
     node_value(value.encode())
 }
 
-/// Adds the type's name to an error.
 pub(crate) fn named<T: Decode>(decoded: Result<T, Error>) -> Result<T, Error> {
     match decoded {
         Ok(value) => Ok(value),
@@ -105,7 +104,7 @@ pub(crate) fn named<T: Decode>(decoded: Result<T, Error>) -> Result<T, Error> {
     }
 }
 
-/// Creates the error for bytes that are not UTF-8. `valid` is everything before the first invalid byte.
+/// Creates the error for bytes that are not UTF-8. `valid` are all bytes before the first invalid one.
 #[cold]
 fn not_utf8(valid: &[u8]) -> Error {
     let text = std::str::from_utf8(valid).unwrap_or_default();
@@ -140,7 +139,7 @@ fn node_value(node: Node<'_>) -> Result<Value, Error> {
     })
 }
 
-/// Drops a value iteratively. Dropping a deeply nested one recursively could overflow the stack.
+/// Drops a value without recursion, because a deeply nested one could overflow the stack.
 fn dismantle(value: Value) {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
@@ -152,7 +151,7 @@ fn dismantle(value: Value) {
     }
 }
 
-/// Like `==`, but works in constants.
+/// `==` does not work in constants.
 pub(crate) const fn is_equal(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;

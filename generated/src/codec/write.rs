@@ -47,7 +47,6 @@ fn map(object: &dyn Object, out: &mut Vec<u8>) {
     }
 }
 
-/// An object that is being written.
 pub(super) struct TextMembers<'a> {
     out: &'a mut Vec<u8>,
     /// The byte before the next member: `{` or `,`.
@@ -79,7 +78,7 @@ impl TextMembers<'_> {
     }
 }
 
-/// Ends an array or object. If it is empty, the opening bracket is written only now.
+/// Ends an array or object. If it is empty, this also writes the opening bracket.
 fn close(mark: u8, [open, close]: &[u8; 2], out: &mut Vec<u8>) {
     if mark == *open {
         out.push(*open);
@@ -87,7 +86,7 @@ fn close(mark: u8, [open, close]: &[u8; 2], out: &mut Vec<u8>) {
     out.push(*close);
 }
 
-/// Reserve after a long text, so that a buffer that just grew for it does not grow again.
+/// The room to reserve after a long text, so that a buffer that has grown for it does not grow again.
 pub(crate) const AFTER: usize = 64;
 
 #[inline(never)]
@@ -114,7 +113,7 @@ fn quoted<const B: usize, const A: usize>(before: [u8; B], text: &str, after: [u
     out.extend_from_slice(&after);
 }
 
-/// Writes a string that needs escapes, exactly like serde_json. Unescaped runs are copied in bulk.
+/// Writes a string that needs escapes, exactly like serde_json. Copies the parts between escapes as a whole.
 fn escaped(mut text: &[u8], out: &mut Vec<u8>) {
     // In prose, line breaks and quotes need escapes.
     out.reserve(text.len() + text.len() / 8 + AFTER);
@@ -138,7 +137,7 @@ fn escaped(mut text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-/// Returns everything before the next byte to escape, that byte, and the rest. `None` if there is no such byte.
+/// Returns everything before the next byte to escape, that byte, and the rest. Returns `None` if there is no such byte.
 fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     let (words, last) = text.as_chunks::<8>();
     let found = words.iter().map(|word| special(u64::from_le_bytes(*word))).enumerate().find(|(_, found)| *found != 0);
@@ -153,7 +152,7 @@ fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
 /// Returns whether a string needs escapes, because of a quote, a backslash or a control character.
 #[inline]
 fn is_escaped(text: &[u8]) -> bool {
-    // The first and last eight bytes may overlap. Together they cover most names.
+    // The first and the last eight bytes may overlap. Together they cover most names.
     let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) else { return is_escaped_word(text) };
     let ends = special(u64::from_ne_bytes(*first)) | special(u64::from_ne_bytes(*last));
     ends != 0 || text.len() > 16 && is_escaped_text(text)
@@ -172,8 +171,8 @@ fn is_escaped_word(text: &[u8]) -> bool {
 /// Like [`is_escaped`], for whole words of eight bytes. Ignores the bytes after the last word.
 fn is_escaped_text(text: &[u8]) -> bool {
     let (words, _) = text.as_chunks::<8>();
-    // Checking many words at once beats stopping at the first match. But long prose has a match near its start, so go
-    // chunk by chunk.
+    // Checking many words at once is faster than stopping at the first match. But long prose has a match near its
+    // beginning, so this checks one chunk after the other.
     let found = |words: &[[u8; 8]]| words.iter().fold(0, |found, word| found | special(u64::from_ne_bytes(*word))) != 0;
     words.chunks(32).any(found)
 }

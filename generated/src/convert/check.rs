@@ -37,7 +37,7 @@ fn check(json: Cursor<'_>, id: TypeId) -> Result<(), Error> {
         Shape::Boolean if json.type_name() == "boolean" => Ok(()),
         Shape::Boolean => Err(json.mismatch("boolean")),
         Shape::String(_) if !json.is_string() => Err(json.mismatch("string")),
-        // Avoid counting characters if there is no limit.
+        // Without a limit, the characters need not be counted.
         Shape::String(Length { min: 0, max: None }) => Ok(()),
         Shape::String(length) => located(length.check_str(&json.as_str().unwrap_or_default())),
         Shape::Integer(is_unsigned, bounds) => {

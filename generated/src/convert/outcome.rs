@@ -24,7 +24,7 @@ pub enum Policy {
 pub struct Converted<T> {
     /// The value, in terms of the target revision.
     pub value: T,
-    /// What the target revision cannot express, in document order. Empty if nothing was lost.
+    /// What the target revision cannot express, in document order.
     pub lost: Vec<Lost>,
 }
 
@@ -52,7 +52,7 @@ pub struct Lost {
 pub enum LostReason {
     /// The target does not define the member, so it was dropped.
     Undefined,
-    /// The target does not define the member; it was kept as an unknown member.
+    /// The target does not define the member, so it was kept as an unknown member.
     Unknown,
     /// The target does not accept the value, so the optional member was dropped.
     Value(ErrorKind),
@@ -111,7 +111,6 @@ impl ConvertError {
         self.revision
     }
 
-    /// Turns the error into a reason for dropping an optional member.
     pub(super) fn into_reason(self) -> LostReason {
         match self.kind {
             ConvertErrorKind::Undefined => LostReason::Undefined,

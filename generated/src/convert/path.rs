@@ -1,6 +1,6 @@
-//! Allocation-free paths, for tracking the current value.
+//! Paths to the current value that need no allocation.
 
-/// A path as a linked list, innermost step first.
+/// A path as a linked list. The innermost step comes first.
 #[derive(Clone, Copy)]
 pub(super) struct Path<'p>(Option<(&'p Path<'p>, Step<'p>)>);
 
@@ -29,7 +29,6 @@ impl<'p> Path<'p> {
         }
     }
 
-    /// Returns the path as a JSON Pointer.
     #[cold]
     pub(super) fn pointer(&self) -> String {
         let mut pointer = String::with_capacity(64);

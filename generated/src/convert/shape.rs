@@ -8,13 +8,12 @@ use crate::conversions::{DEFINITIONS, METHODS, RENAMED, RESPELLED, RULES, SHAPES
 /// The number of a type. Types that are equal in several revisions share it.
 pub type TypeId = u16;
 
-/// Placeholder for "no such type in this revision".
+/// There is no such type in the revision.
 pub(crate) const NO_TYPE: TypeId = TypeId::MAX;
 
 /// The type that accepts everything.
 pub(super) const ANY: TypeId = 0;
 
-/// The structure of a type.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "not every set of schemas has all shapes")]
 pub(crate) enum Shape {
@@ -35,13 +34,12 @@ pub(crate) enum Shape {
     Union(&'static [Guard], &'static [TypeId]),
 }
 
-/// A named member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
     pub(super) name: &'static str,
     pub(super) is_required: bool,
     pub(super) content: TypeId,
-    /// Index into the rules.
+    /// An index into the rules.
     rule: Option<usize>,
 }
 
@@ -68,7 +66,7 @@ pub(crate) enum Rule {
     Kept,
     /// Fail instead of dropping it.
     Needed,
-    /// Do not add this constant.
+    /// Do not add the constant.
     Given,
     /// A list of one element is equivalent to the element.
     Unwrapped,
@@ -83,7 +81,7 @@ pub(crate) enum OtherValues {
     Kept,
 }
 
-/// Turns a list of objects into one list per member.
+/// Turns a list of objects into a list for each member.
 #[derive(Debug)]
 pub(crate) struct Respelled {
     /// The member that holds the list of objects.
@@ -115,7 +113,7 @@ impl Member {
         self.content == target.content && self.rule.is_none()
     }
 
-    /// Returns whether leaving the member out means the same as this value.
+    /// Returns whether a missing member means the same as this value.
     #[inline]
     pub(super) fn is_default(&self, node: Node<'_>) -> bool {
         matches!(self.rule(), Some(Rule::Default(default, _)) if is_literal(node, &default))
@@ -136,7 +134,7 @@ impl Shape {
         match self {
             Self::Any => true,
             Self::Object(members, ..) => members.iter().any(|member| member.name == name),
-            // Unions within unions are rare enough to ignore.
+            // A union within a union is so rare that this ignores it.
             Self::Union(_, variants) => variants.iter().any(|variant| match Self::of(*variant) {
                 Self::Object(members, ..) => members.iter().any(|member| member.name == name),
                 _ => false,
@@ -145,7 +143,6 @@ impl Shape {
         }
     }
 
-    /// Returns whether the type may accept arrays.
     pub(super) fn has_arrays(&self) -> bool {
         match self {
             Self::Any | Self::List(..) | Self::Tuple(..) => true,
@@ -166,7 +163,7 @@ pub(super) fn definition(name: &str) -> Option<usize> {
     DEFINITIONS.binary_search_by(|(known, _)| (*known).cmp(name)).ok()
 }
 
-/// Returns the type of a row in a revision.
+/// Returns the type that a row has in a revision.
 pub(super) fn type_in(row: usize, revision: Revision) -> Option<TypeId> {
     let (_, types) = DEFINITIONS.get(row)?;
     types.get(revision.index?).copied().filter(|id| *id != NO_TYPE)
@@ -185,7 +182,7 @@ pub(super) fn counterpart(row: usize, revision: Revision) -> Option<TypeId> {
     })
 }
 
-/// Returns the types of a method's params and result in two revisions, or `None` if either does not have it.
+/// Returns the types of a method's params and result in two revisions, or `None` if one of them lacks it.
 pub(super) fn method(name: &str, from: Revision, to: Revision) -> Option<[(TypeId, TypeId); 2]> {
     let row = METHODS.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
     let (_, types) = METHODS.get(row)?;

@@ -1,4 +1,4 @@
-//! Reads source values: JSON text as nodes in document order, comparisons, and union variants.
+//! Reads source values: JSON text as nodes in document order, comparisons, and the variants of unions.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,11 @@ use super::shape::Respelled;
 pub(super) enum Tree<'a> {
     Null,
     Bool(bool),
-    /// As text.
+    /// The text of the number.
     Number(&'a str),
     String(Cow<'a, str>),
     Array(List<'a>),
-    /// Read from the document on each use, because a tree of small objects would take many times the memory of its
-    /// text.
+    /// Read from the document each time, because a tree of small objects would take many times the memory of its text.
     Object(CursorMembers<'a>),
     Respelled(Fields<'a>),
 }
@@ -47,7 +46,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Rewrites an object according to a rule: a list of objects becomes one list per member.
+    /// Rewrites an object according to a rule: a list of objects becomes a list for each member.
     ///
     /// Returns `None` if the objects lack these members.
     pub(super) fn respelled(json: Cursor<'a>, rule: &Respelled) -> Option<Self> {
@@ -185,14 +184,14 @@ impl Encode for Encoded<'_> {
     }
 }
 
-/// A tag that selects a variant: where it is, and its value.
+/// A tag that selects a variant: its path and its value.
 #[derive(Clone, Copy)]
 pub(super) struct Tag {
     path: &'static [&'static str],
     value: &'static str,
 }
 
-/// Selects the variant of a value. Also returns the tag, if it decides on its own.
+/// Selects the variant of a value. Also returns the tag if it alone decides.
 pub(super) fn variant_and_tag(node: Node<'_>, guards: &'static [Guard]) -> Option<(usize, Option<Tag>)> {
     let index = variant(node, guards)?;
     let mut deciding = guards.iter().filter(|guard| guard.variant == index);
@@ -203,7 +202,7 @@ pub(super) fn variant_and_tag(node: Node<'_>, guards: &'static [Guard]) -> Optio
     Some((index, tag))
 }
 
-/// Selects a variant by tag, or returns `None` if the tag does not decide on its own.
+/// Selects a variant by tag, or returns `None` if the tag alone does not decide.
 pub(super) fn tagged_variant(known: Tag, guards: &[Guard]) -> Option<usize> {
     for guard in guards {
         let is_value = |literal: &Literal| is_literal(Node::Str(known.value), literal);
@@ -217,7 +216,7 @@ pub(super) fn tagged_variant(known: Tag, guards: &[Guard]) -> Option<usize> {
 pub(super) fn variant(node: Node<'_>, guards: &[Guard]) -> Option<usize> {
     let mut rest = guards;
     while let Some(guard) = rest.first() {
-        // Most unions have one guard per value of a tag, so look the tag up only once.
+        // Most unions have a guard for each value of a tag, so the tag is looked up only once.
         let [Condition::Value(path, _)] = guard.when else {
             if guard.when.iter().all(|condition| holds(node, condition)) {
                 return Some(guard.variant);
@@ -243,7 +242,7 @@ pub(super) fn variant(node: Node<'_>, guards: &[Guard]) -> Option<usize> {
 /// Returns the values that the guard accepts at the path, if it checks nothing else.
 fn tag(guard: &Guard, path: &[&str]) -> Option<&'static [Literal]> {
     match guard.when {
-        // Equal paths usually share memory.
+        // Equal paths usually have the same address.
         [Condition::Value(other, literals)] if std::ptr::eq(*other, path) || *other == path => Some(literals),
         _ => None,
     }

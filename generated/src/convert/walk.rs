@@ -18,13 +18,13 @@ pub(super) struct Walk {
     revision: Revision,
     out: Vec<u8>,
     lost: Vec<Lost>,
-    /// Guards of the outermost unions around the current value, and how many unions there are in total.
+    /// The guards of the outermost unions around the current value, and the total number of unions around it.
     guards: ([&'static [Guard]; MAX_GUARDS], usize),
-    /// How many changes were made that one of these guards may look at.
+    /// The number of changes that one of these guards may look at.
     changes: usize,
 }
 
-/// Boxed, because a one-word result is faster to pass on.
+/// The error is boxed, because a result of one word is faster to pass on.
 type Written = Result<(), Box<ConvertError>>;
 
 /// The members of an object, in source and target.
@@ -33,7 +33,6 @@ struct Objects {
     to: (&'static [Member], Others),
 }
 
-/// The state while writing an object.
 struct Progress {
     /// Where its text begins.
     start: usize,
@@ -130,7 +129,7 @@ impl Walk {
         self.value(tree.encode(), other, to, path)
     }
 
-    /// Converts to a union. `chosen` is the variant that the source selects; the result must select the same one.
+    /// Converts to a union. `chosen` is the variant that the source selects. The result must select the same one.
     fn union(
         &mut self,
         node: Node<'_>,
@@ -158,8 +157,8 @@ impl Walk {
         path: &Path<'_>,
     ) -> Written {
         let (start, lost, changes) = (self.out.len(), self.lost.len(), self.changes);
-        // If a member that guards look at was added or dropped, the result may select another variant, so try once
-        // more.
+        // If a member that guards look at was added or dropped, the result may select another variant, so this tries
+        // once more.
         for _ in 0..2 {
             let Some(to) = chosen.and_then(|index| variants.get(index)) else { break };
             self.value(node, from, *to, path)?;
@@ -313,7 +312,6 @@ impl Walk {
         Ok(())
     }
 
-    /// Copies a member unchanged.
     fn keep(&mut self, name: &str, node: Node<'_>, start: usize) -> Written {
         self.name(name, start);
         write(node, &mut self.out);
@@ -329,7 +327,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Notes that a member's text, or something within it, differs from the source.
+    /// Records that the text of a member, or of something in it, differs from the source.
     #[inline]
     fn changed(&mut self, path: &Path<'_>) {
         if self.guards.1 > 0 {
@@ -384,7 +382,7 @@ impl Walk {
         self.value(value.encode(), ANY, member.content, path)
     }
 
-    /// Converts a list of one element as that element, if the target has no lists.
+    /// If the target has no lists, converts a list of one element as that element.
     fn unwrapped(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
         if Shape::of(to).has_arrays() {
             return self.value(node, from, to, path);
@@ -473,7 +471,7 @@ impl Walk {
         write_name(mark, name, &mut self.out);
     }
 
-    /// Takes back everything after these positions.
+    /// Undoes everything after these positions.
     fn truncate(&mut self, out: usize, lost: usize) {
         self.out.truncate(out);
         self.lost.truncate(lost);
@@ -495,10 +493,10 @@ impl Walk {
     }
 }
 
-/// How many nested unions' guards are tracked.
+/// The number of nested unions whose guards are tracked.
 const MAX_GUARDS: usize = 4;
 
-/// How many members [`Progress::seen`] covers.
+/// The number of members that [`Progress::seen`] covers.
 const MASK: usize = u64::BITS as usize;
 
 impl Progress {
@@ -530,7 +528,7 @@ fn is_spelled(rule: usize, target: &Shape) -> bool {
     respelling(rule).is_none_or(|rule| target.names(rule.member))
 }
 
-/// Finds a member whose name is the same string in memory, as is usual for equal names in the tables.
+/// Finds a member whose name is the same string in memory, as equal names in the tables usually are.
 #[inline(always)]
 fn find_same(members: &'static [Member], other: &Member, next: &mut usize) -> Option<(usize, &'static Member)> {
     let start = *next;
@@ -548,7 +546,7 @@ fn find(members: &'static [Member], name: &str, next: &mut usize) -> Option<(usi
     Some((index, member))
 }
 
-/// Describes a value for an error: a scalar as JSON text, an array or object by its type.
+/// Describes a value for an error: a scalar as JSON text, and an array or object by its type.
 #[cold]
 fn describe(node: Node<'_>) -> String {
     match node {
@@ -569,7 +567,8 @@ fn kind_of_refusal(root: Cursor<'_>, guards: &[Guard]) -> ErrorKind {
     }
 }
 
-/// Returns an identifier that is unlikely to repeat. It need not be secret, so the random keys of hash maps will do.
+/// Returns an identifier that is unlikely to repeat. It need not be secret, so the random keys of hash maps are good
+/// enough.
 fn random() -> String {
     let half = || RandomState::new().hash_one(());
     format!("{:016x}{:016x}", half(), half())

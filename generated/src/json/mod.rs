@@ -49,8 +49,8 @@ pub struct Json(Repr);
 #[derive(Clone)]
 enum Repr {
     Text(String),
-    /// A value that is still part of its message, so that it need not be scanned again. Boxed, so that a `Json` is no
-    /// larger than a `String`.
+    /// A value that is still part of its message, so that it need not be scanned again. The box makes a `Json` as small
+    /// as a `String`.
     Indexed(Box<(Document<'static>, Place)>),
 }
 
@@ -102,8 +102,8 @@ impl Json {
     ///
     /// # Errors
     ///
-    /// Returns an error if the value is nested too deeply, or if the text is not JSON. The latter happens only if the
-    /// value was created from a type that encodes invalid JSON.
+    /// Returns an error if the value is nested too deeply or its text is not JSON. The second happens only if a type
+    /// has encoded invalid JSON.
     pub fn read<R>(&self, read: impl FnOnce(Cursor<'_>) -> R) -> Result<R, Error> {
         match &self.0 {
             Repr::Indexed(part) => Ok(read(part.0.at(part.1))),
@@ -132,14 +132,13 @@ impl Json {
 
     /// Returns the value as a tree.
     ///
-    /// A value that a tree cannot represent becomes `null`. That happens only if the value was created from a type that
-    /// encodes invalid JSON.
+    /// A value that a tree cannot represent becomes `null`. This happens only if a type has encoded invalid JSON.
     #[must_use]
     pub fn to_value(&self) -> Value {
         self.as_ref().to_value()
     }
 
-    /// Extracts a part of the value, reusing the memory of the whole. Also returns the first result of `find`.
+    /// Extracts a part of the value, in the memory of the whole. Also returns the first result of `find`.
     ///
     /// # Errors
     ///
@@ -179,7 +178,7 @@ impl Json {
         }
     }
 
-    /// Returns the JSON text, reusing the memory that it was read into.
+    /// Returns the JSON text in the memory that it was read into.
     #[must_use]
     pub fn into_text(self) -> String {
         match self.0 {
@@ -188,8 +187,8 @@ impl Json {
         }
     }
 
-    /// Returns a copy of the object with a member put in front, or `None` if the value is not an object. Does not check
-    /// whether the name already exists.
+    /// Returns a copy of the object with an additional first member, or `None` if the value is not an object. Does not
+    /// check whether the name already exists.
     #[must_use]
     pub fn with_first_member<T: Encode + ?Sized>(&self, name: &str, value: &T) -> Option<Self> {
         let text = self.text();
@@ -206,7 +205,7 @@ impl Json {
         Some(Self::from_utf8(bytes))
     }
 
-    /// Extracts a value from a document, taking over the document's memory.
+    /// Extracts a value from a document, in the memory of the document.
     ///
     /// # Errors
     ///
@@ -221,12 +220,12 @@ impl Json {
         Self(Repr::Text(text.into()))
     }
 
-    /// Creates an empty text, which is not valid JSON.
+    /// Returns an empty text, which is not valid JSON.
     pub(crate) const fn blank() -> Self {
         Self(Repr::Text(String::new()))
     }
 
-    /// Returns the text for modification. A value that is still part of a message is copied out of it first.
+    /// Returns the text, which may then be changed. A value that is still part of a message is copied first.
     fn text_mut(&mut self) -> &mut String {
         if let Repr::Indexed(_) = self.0 {
             *self = Self::from_text(std::mem::replace(self, Self::blank()).into_text());
@@ -242,7 +241,7 @@ impl Json {
         String::from_utf8(text).map_or_else(|_| Self::null(), Self::from_text)
     }
 
-    /// Like [`extract`](Self::extract), for a document known not to be nested too deeply.
+    /// Like [`extract`](Self::extract), for a document that is certainly not nested too deeply.
     pub(crate) fn indexed(document: Document<'static>, place: Place) -> Self {
         if document.is_compact() {
             return Self(Repr::Indexed(Box::new((document, place))));
@@ -259,7 +258,7 @@ impl Json {
         }
     }
 
-    /// Returns the number of index entries of the value: one per value and per name, and one for the end of each array
+    /// Returns the number of index entries of the value: one for each value and name, and one for the end of each array
     /// and object.
     ///
     /// # Errors
@@ -276,7 +275,6 @@ impl Json {
     }
 }
 
-/// Forwards to [`JsonRef`].
 macro_rules! readers {
     ($($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
         impl Json {
@@ -371,7 +369,6 @@ impl Encode for Json {
     }
 }
 
-/// Encodes the value.
 impl<T: Encode + ?Sized> From<&T> for Json {
     fn from(value: &T) -> Self {
         Self::from_text(crate::to_string(value))

@@ -71,7 +71,7 @@ impl JsonObject {
         self.members()
     }
 
-    /// Inserts a member at the end. Returns the name's previous value.
+    /// Inserts a member at the end. Returns the value that the name had before.
     pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Json>) -> Option<Json> {
         let (name, value) = (name.as_ref(), value.into());
         let previous = self.remove(name);
@@ -83,7 +83,7 @@ impl JsonObject {
         previous
     }
 
-    /// Inserts a member at the end, unless the name is taken.
+    /// Inserts a member at the end, unless there is one with this name.
     pub fn insert_if_absent(&mut self, name: impl AsRef<str>, value: impl Into<Json>) {
         if !self.contains_key(name.as_ref()) {
             self.insert(name, value);
@@ -173,7 +173,7 @@ impl Encode for JsonObject {
     }
 }
 
-/// There is no closing brace until `finish`.
+/// The closing brace is missing until `finish`.
 impl OtherMembers for JsonObject {
     fn blank(_: Unread) -> Self {
         Self(Json::blank())

@@ -150,7 +150,7 @@ impl<'a> JsonRef<'a> {
         members.into_iter()
     }
 
-    /// Returns names and values of the object, including repeated names.
+    /// Returns the names and values of the object, including repeated names.
     pub(crate) fn pairs(self) -> impl Iterator<Item = (Self, Self)> {
         let mut values = Values(self.inside(b'{'));
         std::iter::from_fn(move || Some((values.next()?, values.next()?)))
@@ -158,18 +158,18 @@ impl<'a> JsonRef<'a> {
 
     fn is_name(self, name: &str) -> bool {
         let text = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();
-        // With escapes, the text is longer than the string it stands for.
+        // With escapes, the text is longer than the string that it stands for.
         (text == name && !text.contains('\\'))
             || (text.len() > name.len() && text.contains('\\') && codec::unescaped(text) == name)
     }
 
-    /// Returns the text after the opening bracket. Empty if the value is something else.
+    /// Returns the text after the opening bracket. It is empty if the value is something else.
     pub(crate) fn inside(self, bracket: u8) -> &'a str {
         if self.begins_with(bracket) { self.0.get(1..).unwrap_or_default() } else { "" }
     }
 }
 
-/// Removes members whose name comes up again later.
+/// Removes members whose name occurs again later.
 pub(super) fn keep_last<M>(members: &mut Vec<M>, name_of: impl Fn(&M) -> &str) {
     let names: Vec<&str> = members.iter().map(name_of).collect();
     let Some(order) = order_of_names(&names) else { return };
@@ -196,7 +196,7 @@ impl<'a> Iterator for Values<'a> {
     }
 }
 
-/// Returns the length of the value at the start of the text, or `None` if the array or object ends there.
+/// Returns the length of the value at the beginning of the text, or `None` if the array or object ends there.
 fn value_end(text: &[u8]) -> Option<usize> {
     let is_after = |byte: &u8| matches!(byte, b',' | b':' | b']' | b'}' | b' ');
     match text.first()? {
@@ -222,7 +222,7 @@ fn value_end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the length of the string at the start of the text, including its quotes.
+/// Returns the length of the string at the beginning of the text, including its quotes.
 fn string_end(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {
@@ -235,7 +235,6 @@ fn string_end(text: &[u8]) -> usize {
     text.len()
 }
 
-/// Removes insignificant white space from JSON text.
 pub(crate) fn compact(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(quote) = rest.find('"') {

@@ -126,7 +126,7 @@ impl<T> ResponseMessage<T> {
 }
 
 impl ResponseMessage {
-    /// Encodes the message like [`to_vec`](crate::to_vec), reusing the memory of the result's text.
+    /// Encodes the message like [`to_vec`](crate::to_vec), in the memory of the result's text.
     #[must_use]
     pub fn into_vec(self) -> Vec<u8> {
         if !self.extra.is_empty() {
@@ -182,7 +182,7 @@ impl ErrorMessage {
 }
 
 impl<T> KnownMembers for ResponseMessage<T> {
-    // `method` and `error` would turn it into another kind of message.
+    // With `method` or `error`, it would be another kind of message.
     const MEMBERS: &'static [&'static str] = &["jsonrpc", "id", "method", "result", "error"];
 }
 
@@ -253,7 +253,7 @@ codec::generic_serde_impls! {
     [R: Encode, N: Encode, T: Encode] [R: RequestSet, N: NotificationSet, T: Decode] Message<R, N, T>
 }
 
-/// Batches are arrays of messages, and array elements are decoded in place.
+/// A batch is an array of messages, and the elements of arrays are decoded in place.
 impl<R: RequestSet, N: NotificationSet, T: Decode> DecodeInPlace for Message<R, N, T> {
     fn blank(unread: Unread) -> Self {
         Self::Error(ErrorMessage::new(ErrorId::Absent, ErrorObject::blank(unread)))

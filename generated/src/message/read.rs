@@ -45,13 +45,12 @@ impl<'a> Envelope<'a> {
         self.members[index].map(|place| self.json.at(place))
     }
 
-    /// Checks that there is at most one of `method`, `result` and `error`.
     fn check_kinds(&self) -> Result<(), Error> {
         let present = [METHOD, RESULT, ERROR].into_iter().filter(|index| self.members[*index].is_some());
         if present.count() > 1 { Err(self.conflict()) } else { Ok(()) }
     }
 
-    /// Creates the error for two conflicting members, located at the second and naming the first.
+    /// Creates the error for two conflicting members. It is at the second one and names the first.
     #[cold]
     fn conflict(&self) -> Error {
         let of_kind = [METHOD, RESULT, ERROR].into_iter().filter_map(|index| Some((self.member(index)?, NAMES[index])));
@@ -125,8 +124,8 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// Returns the members of a response that JSON-RPC does not define. These include `params`, which has no meaning
-    /// there.
+    /// Returns the members of a response that JSON-RPC does not define. They include `params`, which has no meaning in
+    /// a response.
     fn extra<T>(&self) -> Result<Extra<T>, Error> {
         if !self.has_others && self.members[PARAMS].is_none() {
             return Ok(Extra::default());

@@ -1,4 +1,4 @@
-//! An authorization server for tests. It needs no user.
+//! An authorization server for tests, which grants every request without a user.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicUsize, Ordering};
@@ -29,25 +29,25 @@ struct Shared {
     key: SigningKey,
     /// The lifetime of access tokens in seconds.
     lifetime: AtomicI64,
-    /// The authorization requests by code, and the refresh tokens.
+    /// Authorization requests by code, and refresh tokens.
     codes: Mutex<BTreeMap<String, Params>>,
     refresh_tokens: Mutex<BTreeMap<String, Params>>,
     issued: AtomicUsize,
     rejects_registrations: AtomicBool,
     /// Whether the endpoints have moved to `/moved`.
     has_moved: AtomicBool,
-    /// The issuer in the metadata, if it is wrong.
+    /// A wrong issuer for the metadata, if set.
     wrong_issuer: Mutex<Option<String>>,
-    /// The status of token and revocation responses. 0 if they are normal.
+    /// Status with which the token and revocation endpoints fail. 0 if they work.
     failure: AtomicU16,
     /// Whether DPoP proofs must contain the current nonce. Each successful response has a new one.
     requires_nonces: AtomicBool,
     nonce: AtomicUsize,
-    /// How often the metadata were requested.
+    /// How many times the metadata was requested.
     discoveries: AtomicUsize,
     /// The kinds of requests, in order.
     log: Mutex<Vec<String>>,
-    /// All secrets that the server has issued or received.
+    /// Every secret that the server issued or received.
     secrets: Mutex<Vec<String>>,
 }
 
@@ -100,7 +100,7 @@ impl AuthorizationServer {
         self.0.secrets.lock().expect("the secrets").clone()
     }
 
-    /// Makes all refresh tokens invalid.
+    /// Invalidates all refresh tokens.
     pub(crate) fn revoke(&self) {
         self.0.refresh_tokens.lock().expect("the tokens").clear();
     }
@@ -124,7 +124,7 @@ impl AuthorizationServer {
         *self.0.wrong_issuer.lock().expect("the issuer") = Some(issuer.to_owned());
     }
 
-    /// Lets the token and revocation endpoints respond with this status and without an OAuth error. `None` ends it.
+    /// Makes the token and revocation endpoints fail with this status and without an OAuth error. `None` repairs them.
     pub(crate) fn fail(&self, status: Option<StatusCode>) {
         self.0.failure.store(status.map_or(0, |status| status.as_u16()), Ordering::SeqCst);
     }
@@ -134,18 +134,18 @@ impl AuthorizationServer {
         self.0.requires_nonces.store(true, Ordering::SeqCst);
     }
 
-    /// Returns the header with the current nonce, if nonces are required.
+    /// The header with the current nonce, if nonces are required.
     fn nonce(&self) -> Option<[(HeaderName, String); 1]> {
         let nonce = format!("nonce-{}", self.0.nonce.load(Ordering::SeqCst));
         self.0.requires_nonces.load(Ordering::SeqCst).then_some([(DPOP_NONCE, nonce)])
     }
 
-    /// Returns how often the metadata were requested since the last call.
+    /// How many times the metadata was requested since the last call.
     pub(crate) fn discoveries(&self) -> usize {
         self.0.discoveries.swap(0, Ordering::SeqCst)
     }
 
-    /// Returns the status of a failed response of the endpoint at this URL.
+    /// The status with which the endpoint at this URL must fail, if any.
     fn failure(&self, uri: &Uri) -> Option<StatusCode> {
         if uri.path().starts_with("/moved") != self.0.has_moved.load(Ordering::SeqCst) {
             return Some(StatusCode::NOT_FOUND);
@@ -169,7 +169,7 @@ impl AuthorizationServer {
         self.0.secrets.lock().expect("the secrets").push(secret.to_owned());
     }
 
-    /// Checks that a request has the secret that this server has issued, or the one that tests configure.
+    /// The secret must be the one that this server issued, or the one that tests configure.
     fn check_client(&self, form: &Params) {
         let secret = &form["client_secret"];
         assert!(secret == "client-secret" || self.secrets().contains(secret), "{form:?}");
@@ -178,7 +178,7 @@ impl AuthorizationServer {
     /// Issues tokens for an authorization request.
     fn issue(&self, request: Params, key: Option<&Jwk>) -> Response {
         let lifetime = self.0.lifetime.load(Ordering::SeqCst);
-        // Nobody gets the scope `admin`.
+        // Nobody is granted the scope `admin`.
         let scope = request.get("scope").map(|scope| scope.replace("admin", ""));
         let mut claims = json!({
             "iss": self.0.issuer,
@@ -324,7 +324,7 @@ async fn revoke(State(server): State<AuthorizationServer>, uri: Uri, Form(form):
     StatusCode::OK
 }
 
-/// Tokens that start with `opaque` are valid. The rest of the token is the audience.
+/// Tokens that start with `opaque` are valid, and the rest of the token is the audience.
 async fn introspect(State(server): State<AuthorizationServer>, Form(form): Form<Params>) -> Json<Value> {
     server.record("introspect");
     let claims = form["token"].strip_prefix("opaque-").map(|rest| match rest {
@@ -345,7 +345,7 @@ pub(crate) fn now() -> i64 {
     i64::try_from(since.as_secs()).expect("a time before the end of time")
 }
 
-/// Requests the authorization URL, and returns the redirect.
+/// A user agent that follows the authorization URL straight to the redirect.
 #[derive(Clone, Debug)]
 pub(crate) struct FollowsRedirect;
 

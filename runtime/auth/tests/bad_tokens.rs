@@ -52,7 +52,7 @@ impl Fixture {
         self.key.sign(header, &claims).expect("a token")
     }
 
-    /// Sends a request. Returns the response, and whether it reached the handler.
+    /// Returns the response, and whether the request reached the handler.
     async fn send(&self, request: Request<Body>) -> (Response<()>, bool) {
         let reached = Arc::new(AtomicUsize::new(0));
         let handler = {
@@ -79,7 +79,7 @@ fn bearer(token: &str) -> Request<Body> {
     request(&[("authorization", &format!("Bearer {token}"))])
 }
 
-/// Replaces a part of a token: 0 is the header, 1 the claims, 2 the signature.
+/// Replaces part of a token: 0 is the header, 1 the claims, 2 the signature.
 fn with_part(token: &str, index: usize, part: &str) -> String {
     let mut parts: Vec<&str> = token.split('.').collect();
     parts[index] = part;
@@ -249,7 +249,7 @@ async fn refuses_bad_proofs() {
     let (response, reached) = send("DPoP", vec![used.clone()]).await;
     assert!(reached, "{response:?}");
 
-    // Proofs that `DpopKey` does not create are signed by hand.
+    // `DpopKey` does not create such proofs, so sign them by hand.
     let signing = SigningKey::generate().expect("a key");
     let jwk = serde_json::to_value(signing.public_key().expect("a key")).expect("JSON");
     let other = DpopKey::generate().expect("a key");

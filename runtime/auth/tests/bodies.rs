@@ -1,4 +1,4 @@
-//! Tests that the endpoint behind the layer reads request bodies, within its limits, and checks their scopes.
+//! Tests that the endpoint behind the layer reads request bodies within its limits, and checks their scopes.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -38,7 +38,7 @@ fn endpoint(change: impl FnOnce(&mut EndpointOptions)) -> Endpoint {
     server.build().http(options).expect("a valid server")
 }
 
-/// Sends a request of a token with these scopes. Returns the status, the challenge, and the body.
+/// Returns the status, the challenge and the body.
 async fn send<S, R>(service: S, request: Request<Body>) -> (StatusCode, String, String)
 where
     S: Service<Request<CheckedBody>, Response = Response<R>, Error = Infallible, Future: Send> + Clone + Send + 'static,
@@ -63,7 +63,7 @@ fn post(token: &str, headers: &[(&str, &str)], body: Body) -> Request<Body> {
     request.body(body).expect("a request")
 }
 
-/// A body that sends some bytes, and never ends. Counts how often it is read.
+/// A body that sends a few bytes and never ends. Counts how many times it is read.
 struct Unfinished {
     start: Option<Bytes>,
     reads: Arc<AtomicUsize>,
@@ -85,7 +85,7 @@ fn unfinished(bytes: usize) -> (Body, Arc<AtomicUsize>) {
     (Body::new(Unfinished { start, reads: Arc::clone(&reads) }), reads)
 }
 
-/// The bodies of a user take at most the user's share of `body_buffer`, and others can send theirs.
+/// A user's bodies take at most that user's share of `body_buffer`, so that others can send theirs.
 #[tokio::test(start_paused = true)]
 async fn incomplete_bodies_count_toward_the_share_of_their_owner() {
     const SIZE: usize = 50_000;
@@ -95,7 +95,7 @@ async fn incomplete_bodies_count_toward_the_share_of_their_owner() {
     for _ in 0..300 {
         requests.spawn(service.clone().oneshot(post("write", &[], unfinished(SIZE).0)));
     }
-    // Time advances when nothing else happens, so all others have their responses then.
+    // Time only advances when nothing else happens, so by then all others have their responses.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let mut refused = 0;
     while let Some(response) = requests.try_join_next() {

@@ -21,7 +21,7 @@ use crate::flow::{messages, options};
 pub(crate) const RESOURCE_AT_PATH: &str = "/.well-known/oauth-protected-resource/public/mcp";
 const RESOURCE_AT_ROOT: &str = "/.well-known/oauth-protected-resource";
 
-/// A web server that has some documents. Records the paths of requests.
+/// A web server with some documents, which records the paths of requests.
 #[derive(Clone)]
 pub(crate) struct Site {
     pub(crate) origin: String,
@@ -50,7 +50,7 @@ impl Site {
         self.documents.lock().expect("the documents").insert(path.to_owned(), document);
     }
 
-    /// Changes members of the document at this path. `None` removes a member.
+    /// Changes members of a document. `None` removes a member.
     pub(crate) fn change(&self, path: &str, members: &[(&str, Option<Value>)]) {
         let mut documents = self.documents.lock().expect("the documents");
         let document = documents.get_mut(path).and_then(Value::as_object_mut).expect("an object");
@@ -62,12 +62,12 @@ impl Site {
         }
     }
 
-    /// Puts the metadata of the MCP server at this path.
+    /// Serves the MCP server's metadata at this path.
     pub(crate) fn put_resource(&self, path: &str, issuer: &str) {
         self.put(path, json!({ "resource": self.url(), "authorization_servers": [issuer] }));
     }
 
-    /// Puts the metadata of an authorization server at this path.
+    /// Serves an authorization server's metadata at this path.
     pub(crate) fn put_issuer(&self, path: &str, issuer: &str) {
         self.put(
             path,
@@ -92,7 +92,7 @@ impl Site {
     }
 }
 
-/// Lets a client respond to a 401 with this `WWW-Authenticate`.
+/// Lets a client respond to a 401 with this `WWW-Authenticate` header.
 pub(crate) async fn respond(
     client: &OAuthClient,
     url: &Url,
@@ -176,7 +176,7 @@ async fn uses_other_credentials_with_another_authorization_server() {
         (Site::start().await, AuthorizationServer::start(300).await, AuthorizationServer::start(300).await);
     let client = OAuthClient::new(site.url().as_str(), options()).expect("a client");
     let mut sent = None;
-    // The registration with the first server is used again, but no tokens are.
+    // The registration with the first server is reused, but its tokens are not.
     let new: &[_] = &["register", "authorize ", "authorization_code"];
     for (issuer, other, expected) in
         [(&first, &second, new), (&second, &first, new), (&first, &second, &["authorize ", "authorization_code"])]
@@ -185,13 +185,13 @@ async fn uses_other_credentials_with_another_authorization_server() {
         let headers = respond(&client, &site.url(), None, sent).await.expect("a login").expect("a token");
         assert_eq!(issuer.log(), expected);
         assert!(other.log().is_empty());
-        // The server accepts the token at first.
+        // At first, the server accepts the token.
         client.on_response(&site.url(), &HeaderMap::new());
         sent = headers.get("authorization").cloned();
     }
 }
 
-/// A wrong configuration is found at the start, not at the first request.
+/// A wrong configuration is reported at the start, not with the first request.
 #[tokio::test]
 async fn refuses_issuers_that_are_no_urls() {
     const URL: &str = "https://mcp.example/mcp";

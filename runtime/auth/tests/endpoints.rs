@@ -1,4 +1,4 @@
-//! Tests clients with stored credentials: they need no metadata until an endpoint fails.
+//! Tests that clients with stored credentials need no metadata until an endpoint fails.
 
 use axum::http::{HeaderMap, Method, StatusCode};
 use mcpgen_auth::client::{OAuthClient, OAuthOptions};
@@ -10,7 +10,7 @@ use tower::BoxError;
 use crate::authorization_server::AuthorizationServer;
 use crate::flow::{ProtectedServer, connect, messages, options};
 
-/// An authorization server, an MCP server, and the options of clients with a common store. A client has logged in.
+/// An authorization server, an MCP server, and options of clients that share a store. One of them has logged in.
 struct Fixture {
     issuer: AuthorizationServer,
     server: ProtectedServer,
@@ -18,7 +18,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// `lifetime` is that of the stored access token in seconds. Clients refresh those that expire within 30 s.
+    /// `lifetime` is the stored access token's, in seconds. Clients refresh tokens that expire within 30 s.
     async fn new(lifetime: i64) -> Self {
         let issuer = AuthorizationServer::start(lifetime).await;
         let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
@@ -35,7 +35,7 @@ impl Fixture {
         OAuthClient::new(&self.server.url, self.options.clone()).expect("a client")
     }
 
-    /// Returns the headers of a first attempt to send a request.
+    /// The headers for a first attempt to send a request.
     async fn authorize(&self) -> Result<HeaderMap, BoxError> {
         let url = self.server.url.parse().expect("a URL");
         let headers = self.client().authorize(AuthorizeRequest::new(&Method::POST, &url, None)).await?;

@@ -19,7 +19,7 @@ use tower::{BoxError, Layer, ServiceExt};
 
 use crate::authorization_server::{AuthorizationServer, FollowsRedirect};
 
-/// A protected server. The tools `write` and `admin` need the scopes of the same names.
+/// A protected server, whose tools `write` and `admin` need the scopes of the same names.
 pub(crate) struct ProtectedServer {
     pub(crate) url: String,
     server: Server,
@@ -100,7 +100,7 @@ pub(crate) async fn call(client: &Client, tool: &str) -> String {
 
 const REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
-/// Logs in like [`FollowsRedirect`], after a while.
+/// Logs in like [`FollowsRedirect`], but takes a while.
 struct Slow;
 
 impl UserAgent for Slow {
@@ -164,7 +164,7 @@ pub(crate) fn messages(error: &dyn std::error::Error) -> String {
 
 #[tokio::test]
 async fn refreshes_tokens_before_they_expire() {
-    // The client refreshes tokens that expire within 30 s, so it refreshes before each request.
+    // Tokens that expire within 30 s are refreshed, so the client does so before each request.
     let issuer = AuthorizationServer::start(20).await;
     let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
     let client = connect(&server.url, options(), Some(Revision::V2026_07_28)).await;
@@ -220,7 +220,7 @@ async fn stored_credentials_need_no_login() {
         issuer.log();
         assert_eq!(call(&connect(&server.url, options.clone(), None).await, "read").await, "alice");
         assert!(issuer.log().is_empty());
-        // Another user of the store has no credentials.
+        // Another user has no credentials in the store.
         options.user = "bob".to_owned();
         assert!(Arc::ptr_eq(&store, &options.store));
         connect(&server.url, options, None).await;
@@ -248,7 +248,7 @@ async fn clients_with_a_common_store_use_each_refresh_token_once() {
     let memory: Arc<dyn CredentialStore> = Arc::new(MemoryStore::default());
     let file = || -> Arc<dyn CredentialStore> { Arc::new(FileStore::new(directory.path().join("credentials.json"))) };
     for stores in [[Arc::clone(&memory), memory], [file(), file()]] {
-        // The client refreshes tokens that expire within 30 s, so each request needs a new one.
+        // Tokens that expire within 30 s are refreshed, so each request needs a new one.
         let issuer = AuthorizationServer::start(20).await;
         let server = ProtectedServer::start(issuer.issuer(), DpopPolicy::Allowed).await;
         let mut clients = Vec::new();
@@ -285,7 +285,7 @@ async fn logging_out_revokes_the_refresh_token() {
     oauth.log_out().await.expect("a writable store");
 }
 
-/// A store that can be read, but not written.
+/// A read-only store.
 struct ReadOnly(MemoryStore);
 
 impl CredentialStore for ReadOnly {
@@ -323,7 +323,7 @@ async fn uses_newer_credentials_than_the_store_can_keep() {
     assert_eq!(issuer.log(), ["refresh_token", "refresh_token", "refresh_token"]);
 }
 
-/// A user who does not log in.
+/// A user who never logs in.
 struct Absent(AtomicUsize);
 
 impl UserAgent for Absent {

@@ -1,4 +1,4 @@
-//! Tests clients with malicious MCP servers, and servers with tokens that cause requests.
+//! Tests clients against malicious MCP servers, and servers against tokens that make them send requests.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect};

@@ -42,7 +42,7 @@ async fn keyring_store_keeps_entries_apart() {
     let (store, keyring) = in_memory();
     check(&store).await;
     check_login(store).await;
-    // Applications have different entries in the same keyring.
+    // Applications do not see each other's entries in the keyring.
     let entry = key(EntryKind::Credentials, "https://a.example/", "");
     let other = KeyringStore::with_keyring("another application", Arc::clone(&keyring));
     other.save(&entry, &"secret".into()).await.expect("a writable keyring");
@@ -71,7 +71,7 @@ async fn keyring_store_explains_errors() {
     mock.set_error(locked());
     store.load(&entry).await.expect_err("a failed keyring is not a missing entry");
 
-    // Entries of other applications may not be text. Their bytes are not shown.
+    // Other applications' entries may not be text. Their bytes must not be shown.
     let foreign = keyring.build(SERVICE, &entry.to_string(), None).expect("an entry");
     foreign.set_secret(&[0xff, 0x41]).expect("a writable keyring");
     let error = store.load(&entry).await.expect_err("not text");

@@ -61,7 +61,7 @@ fn nonce_of(headers: &HeaderMap) -> Value {
     Jws::parse(proof).expect("a proof").payload::<Value>().expect("claims")["nonce"].clone()
 }
 
-/// As in revision 2025-03-26, the MCP server is at the origin of the authorization server.
+/// As in revision 2025-03-26, the MCP server shares its origin with the authorization server.
 #[tokio::test]
 async fn clients_keep_nonces_of_one_origin_apart() {
     let issuer = AuthorizationServer::start(300).await;
@@ -86,7 +86,7 @@ async fn clients_keep_nonces_of_one_origin_apart() {
     assert_eq!(issuer.log(), ["register", "authorize ", "use_dpop_nonce", "authorization_code"]);
 }
 
-/// Accepts any token. It is bound to this key.
+/// Accepts any token, as bound to this key.
 struct BoundTo(String);
 
 impl TokenVerifier for BoundTo {

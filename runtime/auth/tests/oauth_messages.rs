@@ -1,4 +1,4 @@
-//! Tests messages of authorization servers that differ from the specifications.
+//! Tests messages in which real authorization servers deviate from the specifications.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::flow::messages;
 
 const ISSUER: &str = "/.well-known/oauth-authorization-server";
 
-/// A user who logs in.
+/// A user who always logs in.
 #[derive(Clone)]
 struct Willing;
 
@@ -35,7 +35,7 @@ impl PendingLogin for Willing {
     }
 }
 
-/// Logs in at an authorization server, with changes to one of its messages. Returns the error.
+/// Logs in at an authorization server after changing one of its messages. Returns the error.
 async fn log_in(path: &str, changes: &[(&str, Option<Value>)]) -> Result<(), String> {
     let site = Site::start().await;
     site.put_resource(RESOURCE_AT_PATH, &site.origin);
@@ -83,7 +83,7 @@ async fn accepts_what_providers_send() {
     }
 }
 
-/// Errors name the message by its URL, the member and what was expected, but no values.
+/// Errors name the message's URL, the member and what was expected, but no values.
 #[tokio::test]
 async fn explains_what_is_not_valid() {
     let table: &[(&str, &str, Option<Value>, &str)] = &[

@@ -55,7 +55,7 @@ async fn start(directory: &Path, program: &str, argument: &str) -> (Child, Strin
     let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
     let line = tokio::time::timeout(Duration::from_secs(60), lines.next_line()).await.expect("a line in time");
     let line = line.expect("text").unwrap_or_else(|| panic!("{program} ended"));
-    // Reads the remaining output, so that the program does not block.
+    // Read the remaining output, so that the program does not block.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     (child, line)
 }

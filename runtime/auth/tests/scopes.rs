@@ -12,7 +12,7 @@ use tower::{Layer, ServiceExt};
 
 use crate::recorder::Recorder;
 
-/// Accepts any token. Its text, with dots for spaces, is the list of its scopes.
+/// Accepts any token. The token's text is its list of scopes, with dots for spaces.
 pub(crate) struct ScopesAreTheToken;
 
 impl TokenVerifier for ScopesAreTheToken {

@@ -22,7 +22,6 @@ use tokio::time::Instant;
 
 use mcpgen_mcp::replicas::{Decision, RateLimiter, StoreError};
 
-/// How many callers a limit remembers by default.
 const DEFAULT_CALLERS: usize = 100_000;
 
 /// Limits how many calls each caller may make per period, in this process.

@@ -1,13 +1,16 @@
 //! The command `mcpgen-gateway`.
 
-use std::io::IsTerminal;
+mod shell;
+
+use std::io::{IsTerminal, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
 use mcpgen_gateway::{CheckedServer, Config, Gateway, Http, PATH, ServerConfig};
 use mcpgen_sdk::transport::{lines, stdio};
 use tracing_subscriber::EnvFilter;
@@ -33,6 +36,16 @@ enum Command {
     Pin(File),
     /// Checks a configuration, and connects once to every server.
     Check(File),
+    /// Prints a script that completes commands and options in a shell.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Prints the manual page, or that of a command.
+    Man {
+        /// The command.
+        command: Option<String>,
+    },
 }
 
 #[derive(Args)]
@@ -106,6 +119,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             config.servers.insert("server".to_owned(), server);
             (listen.apply(config), Path::new(""), true)
         }
+        Command::Completions { shell } => return print(&shell::completions(Cli::command(), *shell)),
+        Command::Man { command } => return print(&shell::man(Cli::command(), command.as_deref())?),
     };
     config.check()?;
     // The messages of one client are handled fastest on one thread.
@@ -137,6 +152,11 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     // A thread may still wait for standard input.
     runtime.shutdown_background();
     code
+}
+
+fn print(text: &[u8]) -> anyhow::Result<ExitCode> {
+    std::io::stdout().write_all(text)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the folder at which relative paths of a configuration start.

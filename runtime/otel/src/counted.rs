@@ -2,7 +2,7 @@
 
 use opentelemetry::metrics::UpDownCounter;
 
-/// Counts one until dropped.
+/// Adds one to a counter until dropped.
 #[derive(Debug)]
 pub(crate) struct Counted(UpDownCounter<i64>);
 

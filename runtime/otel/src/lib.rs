@@ -37,9 +37,9 @@ mod telemetry;
 
 pub use mcpgen_mcp::telemetry::AlreadyInstalled;
 
-/// Records the traces and metrics of all servers and clients of the process.
+/// Records traces and metrics for all servers and clients of the process.
 ///
-/// Call this after you have set the global providers, and before you create servers and clients.
+/// Call this after setting the global providers, and before creating servers and clients.
 ///
 /// # Errors
 ///

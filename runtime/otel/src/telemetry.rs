@@ -175,7 +175,6 @@ impl OpenTelemetry {
     }
 }
 
-/// A request or notification, as spans and metrics describe it.
 struct Message<'a> {
     method: &'a str,
     id: Option<&'a RequestId>,
@@ -325,7 +324,6 @@ impl observer::Operation for Operation {
     }
 }
 
-/// The `error.type` of a call that failed without a response.
 fn error_type(error: &CallError) -> &'static str {
     match error {
         CallError::Invalid(_) => "invalid_result",
@@ -356,7 +354,7 @@ struct Subject<'a> {
     uri: Option<&'a str>,
 }
 
-/// For methods that no revision has.
+/// The method name recorded for methods that no revision has.
 const OTHER: &str = "_OTHER";
 
 const TOOL_NAME: &str = "gen_ai.tool.name";
@@ -382,7 +380,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// From the network connection of an HTTP request.
+/// Attributes of an HTTP request's network connection.
 fn network(request: &http::request::Parts) -> Vec<KeyValue> {
     let version = match request.version {
         http::Version::HTTP_09 => "0.9",
@@ -406,7 +404,6 @@ fn id_in_words(id: &RequestId) -> String {
     }
 }
 
-/// Whether the tool failed.
 fn is_error(result: &Json) -> bool {
     let is_error = result.read(|result| {
         let [is_error] = Picked::values(result, &["isError"]);

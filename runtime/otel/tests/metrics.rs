@@ -24,7 +24,7 @@ use serde_json::json;
 use crate::http_server::{Observed, server};
 use crate::requests::{call, read, send, session};
 
-/// The metrics that were exported last, by name and attributes such as `error.type=full`.
+/// The last exported metrics, by name and attributes such as `error.type=full`.
 struct Metrics {
     exporter: InMemoryMetricExporter,
     provider: SdkMeterProvider,

@@ -66,7 +66,7 @@ fn tool(name: &str) -> Tool {
     Tool::new(name, ToolInputSchema::new())
 }
 
-/// A server whose tool returns the baggage that arrives with the call, and fails without it.
+/// A server whose tool returns the call's baggage, and fails without any.
 fn origin() -> Server {
     let read = || async {
         let user = Context::current().baggage().get("user").map(ToString::to_string);
@@ -115,13 +115,13 @@ impl Recorded {
     }
 }
 
-/// How often a duration was recorded with these attributes.
+/// How many times a duration was recorded, with these attributes.
 type Point = (u64, BTreeMap<String, String>);
 
 fn histograms(metrics: &InMemoryMetricExporter) -> BTreeMap<String, Vec<Point>> {
     let mut found: BTreeMap<String, Vec<Point>> = BTreeMap::new();
     let finished = metrics.get_finished_metrics().expect("metrics");
-    // Each export contains all values since the start.
+    // Every export contains all values since the start.
     let last = finished.last().into_iter().flat_map(|resource| resource.scope_metrics());
     for metric in last.flat_map(|scope| scope.metrics()) {
         // `metrics.rs` tests the others.
@@ -241,7 +241,7 @@ async fn failures(exporter: &InMemorySpanExporter) {
     }
     assert_eq!(outcome(SpanKind::Client, "tools/call wait"), (Some("cancelled".to_owned()), None));
     assert_eq!(outcome(SpanKind::Server, "tools/call wait"), (Some("cancelled".to_owned()), None));
-    // Params that are an array have no `_meta` for the trace context. They are sent unchanged.
+    // An array has no `_meta` for the trace context, and is sent unchanged.
     let request = client.peer().custom_request::<_, serde_json::Value>("sum", &[1, 2]).expect("params");
     let error = request.await.expect_err("no such method");
     assert!(matches!(error, CallError::ErrorResponse(_)), "{error}");

@@ -1,6 +1,6 @@
-//! A server for the tests: `probe_server` serves standard input and output, `probe_server --http` prints a URL and serves
-//! it. With `--broken`, it writes a result that does not match the schema, with `--hostile` texts that control a
-//! terminal, and with `--faulty FAULT` it has one fault. What arrives is written to the file `PROBE_SERVER_RECORD`.
+//! A server for the tests: `probe_server` serves standard input and output, `probe_server --http` prints a URL and
+//! serves it. `--broken` makes it return a result that does not match the schema, `--hostile` texts that control a
+//! terminal, and `--faulty FAULT` one fault. It records what it receives in the file `PROBE_SERVER_RECORD`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -70,7 +70,7 @@ fn server() -> Result<Server, Box<dyn std::error::Error>> {
         .build())
 }
 
-/// Appends a line to the file that the environment names, for tests that look at what has arrived.
+/// Appends a line to the file that the environment names, so that tests can see what arrived.
 fn record(line: &str) {
     let Some(path) = std::env::var_os("PROBE_SERVER_RECORD") else { return };
     let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
@@ -92,7 +92,7 @@ async fn record_body(request: axum::extract::Request, next: axum::middleware::Ne
     next.run(axum::extract::Request::from_parts(head, body.into())).await
 }
 
-/// A server that is not one: it responds to every request with the same result, which no revision accepts for a list.
+/// Not really a server: it answers every request with the same result, which no revision accepts for a list.
 fn broken() -> std::io::Result<()> {
     for line in std::io::stdin().lines() {
         let message: serde_json::Value = serde_json::from_str(&line?)?;
@@ -111,10 +111,10 @@ fn broken() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Clears the clipboard and the screen, changes the direction of text, and runs commands of a workflow.
+/// Clears the clipboard and the screen, changes the direction of text, and runs workflow commands.
 const HOSTILE: &str = "\u{1b}]52;c;eA==\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{200b}\r\nFAKE\n::error::x\n ::y ##[z]";
 
-/// A server whose texts are all hostile.
+/// Every text from this server is hostile.
 fn hostile() -> std::io::Result<()> {
     for line in std::io::stdin().lines() {
         let message: serde_json::Value = serde_json::from_str(&line?)?;
@@ -167,7 +167,7 @@ fn hostile() -> std::io::Result<()> {
     Ok(())
 }
 
-/// A server of revision 2025-06-18, or of 2026-07-28 for `no-hints`, with one fault.
+/// A server of 2025-06-18, or of 2026-07-28 for `no-hints`, with one fault.
 fn faulty(fault: &str) -> std::io::Result<()> {
     if fault == "chatty" {
         println!("[info] \u{1b}listening");

@@ -1,4 +1,4 @@
-//! Answers the questions of a server with the values of `--answer`.
+//! Answers a server's questions with the values of `--answer`.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::arguments::{Recipient, check_names, type_names, typed};
 use crate::failure::Failure;
 use crate::output::{self, quoted};
 
-/// The answers of the user, by the names of fields. Every form gets those to its fields.
+/// The user's answers by field name. Every form gets those to its fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Answers(Arc<Mutex<State>>);
 
@@ -19,7 +19,7 @@ pub(crate) struct Answers(Arc<Mutex<State>>);
 struct State {
     answers: Vec<(String, String)>,
     used: HashSet<String>,
-    /// Why the first question that was not answered was not.
+    /// Why a question was not answered; only the first.
     failure: Option<Failure>,
 }
 
@@ -38,7 +38,7 @@ impl Answers {
         client.on_elicitation(move |_, question| std::future::ready(Ok(answers.answer(&question))))
     }
 
-    /// Warns about answers to no question. Fails if a question was not answered.
+    /// Warns about answers that nobody asked for. Fails if a question was not answered.
     pub(crate) fn into_result(self) -> Result<(), Failure> {
         let mut state = self.state();
         if let Some(failure) = state.failure.take() {

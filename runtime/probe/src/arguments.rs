@@ -1,4 +1,4 @@
-//! Reads the arguments of a tool and the answers to forms from the command line, by their schemas.
+//! Reads a tool's arguments, and answers to forms, from the command line, guided by their schemas.
 
 use std::collections::HashSet;
 
@@ -7,15 +7,15 @@ use mcpgen_types::{Json, JsonObject, JsonRef};
 use crate::failure::Failure;
 use crate::output::quoted;
 
-/// The maximum number of references and combined schemas inside each other that are followed.
+/// How many nested references and combined schemas to follow.
 const MAX_DEPTH: usize = 16;
 
-/// What expects the values of an option, for messages.
+/// What an option's values are for, in messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recipient<'a> {
-    /// A tool expects those of `--arg`.
+    /// A tool gets those of `--arg`.
     Tool(&'a str),
-    /// A form with this message expects those of `--answer`.
+    /// A form with this message gets those of `--answer`.
     Form(&'a str),
 }
 
@@ -34,7 +34,6 @@ impl Recipient<'_> {
     }
 }
 
-/// Fails if an option names a value twice.
 pub(crate) fn check_names(option: &str, pairs: &[(String, String)]) -> Result<(), Failure> {
     let mut names = HashSet::new();
     match pairs.iter().find(|(name, _)| !names.insert(name)) {
@@ -45,8 +44,8 @@ pub(crate) fn check_names(option: &str, pairs: &[(String, String)]) -> Result<()
     }
 }
 
-/// Reads values. Without a schema, or a type in it, a value is JSON if it can be read as JSON, and otherwise a string. Numbers
-/// keep their digits.
+/// Reads values. A value whose type the schema does not say is JSON if it can be read as JSON, and otherwise a string.
+/// Numbers keep their digits.
 pub(crate) fn typed(
     recipient: Recipient<'_>,
     pairs: &[(String, String)],
@@ -65,7 +64,6 @@ pub(crate) fn typed(
     Ok(values)
 }
 
-/// Reads the value of `--json`.
 pub(crate) fn object(text: &str) -> Result<JsonObject, Failure> {
     let value = Json::parse(text).map_err(|error| Failure::Usage(format!("--json is not JSON: {error}")))?;
     JsonObject::try_from(value.as_ref()).map_err(|_| {
@@ -74,8 +72,8 @@ pub(crate) fn object(text: &str) -> Result<JsonObject, Failure> {
     })
 }
 
-/// Reads a value of one of these types. JSON of a type comes first, so that a tool that accepts numbers and strings gets a
-/// number; what only a string can be is the text as it is.
+/// Reads a value of one of these types. JSON takes precedence, so that a tool that accepts numbers and strings gets a
+/// number; otherwise the text itself is the string.
 fn value(text: &str, types: Option<&[&str]>) -> Option<Json> {
     let json = Json::parse(text).ok();
     let Some(types) = types else { return Some(json.unwrap_or_else(|| text.into())) };
@@ -84,7 +82,7 @@ fn value(text: &str, types: Option<&[&str]>) -> Option<Json> {
     of_type.or_else(|| types.contains(&"a string").then(|| text.into()))
 }
 
-/// Returns the value if it has this type. A whole number with a fraction of zero is an integer.
+/// The value, if it has this type. `1.0` is an integer.
 fn as_type(json: &Json, name: &str) -> Option<Json> {
     let found = type_of(json.as_ref());
     match name {
@@ -93,11 +91,11 @@ fn as_type(json: &Json, name: &str) -> Option<Json> {
     }
 }
 
-/// Returns a number as an integer, with all of its digits.
+/// The number as an integer with all its digits.
 fn integer(number: &Json) -> Option<Json> {
     let text = number.text();
     if text.contains(['e', 'E']) {
-        // 2^53: larger doubles are not exact integers.
+        // Beyond 2^53, doubles are no longer exact integers.
         let value = number.as_f64().filter(|value| value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0);
         return value.map(|value| (value as i64).into());
     }
@@ -108,7 +106,7 @@ fn integer(number: &Json) -> Option<Json> {
     }
 }
 
-/// Returns the type of a value in words.
+/// A value's type in words.
 fn type_of(json: JsonRef<'_>) -> &'static str {
     match json.text().as_bytes().first() {
         Some(b'n') => "null",
@@ -120,12 +118,12 @@ fn type_of(json: JsonRef<'_>) -> &'static str {
     }
 }
 
-/// Returns the types that a schema without references accepts, in words.
+/// The types that a schema without references accepts, in words.
 pub(crate) fn type_names(schema: JsonRef<'_>) -> Option<String> {
     types(schema, schema, MAX_DEPTH).map(|types| types.join(" or "))
 }
 
-/// Returns the types that a schema accepts, in words. `None` if it does not limit them.
+/// The types that a schema accepts, in words. `None` if it accepts any type.
 fn types(schema: JsonRef<'_>, root: JsonRef<'_>, depth: usize) -> Option<Vec<&'static str>> {
     let depth = depth.checked_sub(1)?;
     let inner = |schema: JsonRef<'_>| types(schema, root, depth);
@@ -138,7 +136,7 @@ fn types(schema: JsonRef<'_>, root: JsonRef<'_>, depth: usize) -> Option<Vec<&'s
     let named = schema.get("type").and_then(JsonRef::as_str).into_iter();
     let named: Vec<_> = named.chain(list("type").filter_map(JsonRef::as_str)).collect();
     if !named.is_empty() {
-        // A type that is not known may be any.
+        // An unknown type may be any.
         limits.extend(named.iter().map(|name| in_words(name)).collect::<Option<Vec<_>>>());
     }
     if let Some(constants) = schema.get("enum").filter(|constants| constants.is_array()) {
@@ -158,7 +156,7 @@ fn types(schema: JsonRef<'_>, root: JsonRef<'_>, depth: usize) -> Option<Vec<&'s
     (!accepted.is_empty()).then_some(accepted)
 }
 
-/// Returns the types in both lists, without repetitions. Integers are numbers.
+/// The types in both lists. Integers are numbers.
 fn both(a: Vec<&'static str>, b: Vec<&'static str>) -> Vec<&'static str> {
     let accepts =
         |types: &[&str], name: &str| types.contains(&name) || (name == "an integer" && types.contains(&"a number"));
@@ -171,7 +169,7 @@ fn both(a: Vec<&'static str>, b: Vec<&'static str>) -> Vec<&'static str> {
     common
 }
 
-/// Returns a type of JSON Schema in words.
+/// A JSON Schema type in words.
 fn in_words(name: &str) -> Option<&'static str> {
     Some(match name {
         "null" => "null",
@@ -246,7 +244,7 @@ mod tests {
         }
     }
 
-    /// What is sent is what was written, whatever its precision.
+    /// Numbers are sent as they were written, at any precision.
     #[test]
     fn numbers_keep_their_digits() {
         const LONG: &str = "12345678901234567890123";

@@ -1,4 +1,4 @@
-//! Finds what differs between two snapshots, for people: the item, the place in it, and both values.
+//! Shows how two snapshots differ: the item, the place in it, and both values.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -8,14 +8,14 @@ use mcpgen_types::{JsonRef, counted};
 use crate::cli::Kind;
 use crate::output::quoted;
 
-/// The maximum number of differences that a message shows.
+/// How many differences a message shows.
 const SHOWN: usize = 10;
-/// The maximum number of differences that are found.
+/// How many differences are found.
 const FOUND: usize = 1000;
-/// How much of two texts is shown before their first difference, in characters.
+/// How much of two texts to show before their first difference, in characters.
 const BEFORE: usize = 20;
 
-/// Returns the differences between the lists of these kinds, one per line.
+/// One difference per line, for these kinds of lists.
 pub(crate) fn differences(old: JsonRef<'_>, new: JsonRef<'_>, kinds: &[Kind]) -> Vec<String> {
     let mut found = Vec::new();
     for kind in kinds {
@@ -30,7 +30,7 @@ pub(crate) fn differences(old: JsonRef<'_>, new: JsonRef<'_>, kinds: &[Kind]) ->
     found
 }
 
-/// Returns the first differences, one per line, and the number of others.
+/// The first differences, one per line, and how many more there are.
 pub(crate) fn shown(differences: &[String]) -> String {
     let mut lines = differences.iter().take(SHOWN).cloned().collect::<Vec<_>>();
     if differences.len() > SHOWN {
@@ -39,10 +39,10 @@ pub(crate) fn shown(differences: &[String]) -> String {
     lines.join("\n")
 }
 
-/// The key of an item, and the number of earlier items with the same key.
+/// An item's key, and how many earlier items have the same key.
 type Key<'a> = (Cow<'a, str>, usize);
 
-/// Compares two lists by the keys of their items. Several items with one key are compared in their order.
+/// Compares two lists by key. Items with the same key are compared in order.
 fn items(kind: Kind, old: JsonRef<'_>, new: JsonRef<'_>, found: &mut Vec<String>) {
     let (old, new) = (by_key(kind, old), by_key(kind, new));
     for (key, item) in &old {
@@ -68,7 +68,7 @@ fn by_key<'a>(kind: Kind, items: JsonRef<'a>) -> BTreeMap<Key<'a>, JsonRef<'a>> 
     keyed.collect()
 }
 
-/// Compares two values at a JSON pointer in an item.
+/// `pointer` is the JSON pointer within the item.
 fn values(name: &str, pointer: &str, old: JsonRef<'_>, new: JsonRef<'_>, found: &mut Vec<String>) {
     if old == new || found.len() >= FOUND {
         return;
@@ -103,7 +103,7 @@ fn member(name: &str, pointer: &str, old: Option<JsonRef<'_>>, new: Option<JsonR
     }
 }
 
-/// Returns the beginning of a value: a text in quotes, or JSON.
+/// The start of a value: quoted text, or JSON.
 fn json(value: JsonRef<'_>) -> String {
     if let Some(text) = value.as_str() {
         return quoted(&text);
@@ -146,7 +146,7 @@ mod tests {
         };
         for (old, new, expected) in [
             (json!([]), json!([]), &[][..]),
-            // Another order of items and members is no difference.
+            // The order of items and members makes no difference.
             (
                 json!([tool("a", json!({})), tool("b", json!({}))]),
                 json!([tool("b", json!({})), tool("a", json!({}))]),

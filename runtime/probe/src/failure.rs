@@ -1,4 +1,4 @@
-//! Errors, and the exit codes of the command.
+//! Errors and exit codes.
 
 use std::io;
 use std::process::ExitStatus;
@@ -8,27 +8,24 @@ use mcpgen_sdk::CallError;
 use mcpgen_sdk::client::ServerOutput;
 use mcpgen_types::{ErrorObject, Revision, counted};
 
-/// The server, or the tool, reports an error.
+/// The server or tool reports an error.
 const REPORTED: u8 = 1;
-/// The usage is wrong, or a file cannot be read or written.
+/// Wrong usage, or a file cannot be read or written.
 const USAGE: u8 = 2;
-/// There is no connection, or no response.
+/// No connection, or no response.
 pub(crate) const CONNECTION: u8 = 3;
 
-/// A reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Failure {
-    /// The usage is wrong. The text includes the remedy.
+    /// Wrong usage. The text includes the remedy.
     #[error("{0}")]
     Usage(String),
-    /// The connection could not be established.
     #[error("cannot connect to {server}: {why}")]
     Connect { server: String, why: String },
-    /// A command could not be started as a server, or the connection to it failed. The text names the command.
+    /// A server's command could not be started, or the connection to it failed. The text names the command.
     #[error("{0}")]
     Command(String),
-    /// The server does not support the requested revision.
     #[error("{server} speaks revision {speaks}, not {requested}; use --revision {speaks}, or leave it out")]
     Revision { server: String, requested: Revision, speaks: Revision },
     /// The server requires an access token.
@@ -37,31 +34,26 @@ pub(crate) enum Failure {
          'Authorization: Bearer TOKEN'"
     )]
     Unauthorized { server: String },
-    /// The server did not respond in time.
     #[error("no response within {limit:?} ({activity}); set a longer --timeout{output}")]
     Timeout { limit: Duration, activity: String, output: ServerOutput },
-    /// The server exited by itself, and not successfully.
+    /// The server failed by itself.
     #[error("the server ended: {0}")]
     Exited(ExitStatus),
-    /// A signal has ended the command.
     #[error("ended by signal {0}")]
     Signal(i32),
-    /// The server responded with an error.
     #[error("{method}: the server responded with error {}: {}", error.code.0, error.message)]
     Response { method: String, error: ErrorObject },
-    /// A tool failed, and its result was written.
+    /// A tool failed. Its result was written.
     #[error("the tool `{0}` failed")]
     Tool(String),
-    /// Messages did not match the schema, and were reported.
+    /// Messages did not match the schema, which was reported.
     #[error("{}", counted(*.0, "invalid messages"))]
     InvalidMessages(u64),
-    /// A call failed.
     #[error("{method}: {why}")]
     Call { method: String, why: String },
-    /// The server sent something that this command cannot use.
+    /// The server sent something that the command cannot use.
     #[error("{method}: {why}")]
     Unexpected { method: String, why: String },
-    /// A file or a stream could not be read or written.
     #[error("{action}: {source}")]
     Io { action: String, source: io::Error },
 }
@@ -75,14 +67,14 @@ impl Failure {
         }
     }
 
-    /// A connection to a URL failed. `why` need not repeat the URL.
+    /// `why` need not repeat the URL.
     pub(crate) fn connect(server: &str, why: &str) -> Failure {
         let why =
             ["", "/"].iter().fold(why.to_owned(), |why, end| why.replace(&format!(" for url ({server}{end})"), ""));
         Failure::Connect { server: server.to_owned(), why }
     }
 
-    /// Adds another failure to this one if it has the same cause. Returns whether it has.
+    /// Merges a failure with the same cause. Returns whether it has the same cause.
     pub(crate) fn merge(&mut self, other: &Failure) -> bool {
         let (method, other) = match (self, other) {
             (Failure::Response { method, error }, Failure::Response { method: other, error: same })
@@ -118,20 +110,20 @@ impl Failure {
             | Failure::Unauthorized { .. }
             | Failure::Timeout { .. }
             | Failure::Call { .. } => CONNECTION,
-            // As shells do.
+            // As in shells.
             Failure::Signal(number) => u8::try_from(128 + number).unwrap_or(CONNECTION),
         }
     }
 }
 
-/// Returns the text of an error and of its sources. What the text already says is left out.
+/// An error and its sources, without repetitions.
 pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
         let more = error.to_string();
         if !text.contains(&more) {
-            // An error that ends with the beginning of its source.
+            // An error may end with the start of its source.
             let parts = more.rmatch_indices(": ").map(|(at, _)| at);
             let said = parts.map(|at| &more[..at]).find(|part| text.ends_with(part)).unwrap_or_default();
             let more = &more[said.len()..];

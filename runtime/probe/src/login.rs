@@ -11,7 +11,7 @@ use mcpgen_sdk::http::client::Authorize;
 use crate::failure::{Failure, with_sources};
 use crate::output::Activity;
 
-/// Returns what authorizes the requests to a server. A login begins when the server requires one.
+/// Authorizes requests to a server. A login starts when the server requires one.
 pub(crate) fn authorization(url: &str, activity: &Activity) -> Result<Arc<dyn Authorize>, Failure> {
     let activity = activity.clone();
     let user_agent = Loopback::new(move |url| {

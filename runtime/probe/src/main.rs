@@ -1,12 +1,12 @@
 //! The command `mcpgen-probe`: a command line client for servers of the Model Context Protocol.
 //!
-//! * `cli` defines the commands and their options. Each command has a file in `commands`.
+//! * `cli` defines commands and options. Each command has a file in `commands`.
 //! * `target` connects to the server, with `login` for access tokens. `requests` sends requests as JSON.
-//! * `arguments` reads the arguments of a tool, `answers` answers questions of the server, and `differences` compares
+//! * `arguments` reads a tool's arguments, `answers` answers the server's questions, and `differences` compares
 //!   snapshots.
-//! * `processes` ends the processes of servers, also when a signal ends the command.
-//! * `output` writes to the terminal. `failure` has the errors and their exit codes.
-//! * `watch` relays messages between a client and a server, or reads a log of them, and describes each.
+//! * `processes` ends servers' processes, even when a signal ends the command.
+//! * `output` writes to the terminal. `failure` has errors and their exit codes.
+//! * `watch` relays messages between a client and a server, or reads them from a log, and describes each.
 
 mod answers;
 mod arguments;
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     };
     let code = runtime.block_on(async {
         let done = tokio::select! {
-            // Signals are handled before a server is started.
+            // Handle signals before a server is started.
             biased;
             signal = processes::signal() => Err(Failure::Signal(signal)),
             done = commands::run(cli) => done,
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         processes::ended().await;
         code
     });
-    // A thread may still wait for standard input.
+    // A thread may still be waiting for standard input.
     runtime.shutdown_background();
     ExitCode::from(code)
 }

@@ -1,6 +1,6 @@
 //! Writes to the terminal: text, JSON, colours and progress.
 //!
-//! `anstream` removes colours if the stream is not a terminal, or `NO_COLOR` is set.
+//! `anstream` removes colours if the stream is not a terminal or `NO_COLOR` is set.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _, stderr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,12 +20,12 @@ pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
 pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// Writes an error to standard error. Texts of the server in it cannot look like other lines.
+/// Writes an error to standard error. Text from the server cannot forge other lines in it.
 pub(crate) fn error(text: &str) {
     report(RED.bold(), "error", text);
 }
 
-/// Writes a warning to standard error, in the form of an error.
+/// Like [`error`], for a warning.
 pub(crate) fn warning(text: &str) {
     report(YELLOW.bold(), "warning", text);
 }
@@ -36,10 +36,10 @@ fn report(style: Style, kind: &str, text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{style}{kind}{style:#}: {text}");
 }
 
-/// The maximum number of characters of a text that [`quoted`] shows.
+/// How many characters [`quoted`] shows.
 const LONGEST_QUOTE: usize = 80;
 
-/// Returns the beginning of a text in quotes, with escapes.
+/// The start of a text in quotes, with escapes.
 pub(crate) fn quoted(text: &str) -> String {
     let text = text.trim_end();
     match text.char_indices().nth(LONGEST_QUOTE) {
@@ -48,7 +48,7 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// Writes text to standard output. A reader that closes the pipe early is not an error.
+/// If the reader closes the pipe early, that is no error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -57,7 +57,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// The order of the members of objects in JSON.
+/// The order of object members in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// As they arrived.
@@ -66,12 +66,11 @@ pub(crate) enum Order {
     Alphabetical,
 }
 
-/// Writes JSON to standard output.
 pub(crate) fn print_json(value: JsonRef<'_>) -> Result<(), Failure> {
     print(&json(value, Order::Kept))
 }
 
-/// Returns indented JSON, in which invisible characters are escaped. Numbers keep their digits.
+/// Indented JSON with invisible characters escaped. Numbers keep their digits.
 pub(crate) fn json(value: JsonRef<'_>, order: Order) -> String {
     let mut text = String::new();
     indented(value, order, 0, &mut text);
@@ -79,7 +78,7 @@ pub(crate) fn json(value: JsonRef<'_>, order: Order) -> String {
     json_escaped(&text)
 }
 
-/// Returns JSON on one line, in which invisible characters are escaped.
+/// JSON on one line with invisible characters escaped.
 pub(crate) fn json_line(text: &str) -> String {
     json_escaped(&text.replace(['\r', '\n'], " "))
 }
@@ -88,7 +87,7 @@ fn json_escaped(text: &str) -> String {
     escape(text, |c, shown| c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| *shown += &format!("\\u{unit:04x}")))
 }
 
-/// Writes text, not a tree, so that a large value takes about as much memory as its text.
+/// Works on text, so that a large value takes about as much memory as its text.
 fn indented(value: JsonRef<'_>, order: Order, level: usize, text: &mut String) {
     let line = |text: &mut String, level: usize| {
         text.push('\n');
@@ -128,19 +127,18 @@ fn string_literal(text: &str) -> String {
     mcpgen_types::to_string(text)
 }
 
-/// Returns styled text.
 pub(crate) fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Returns the columns of the terminal to which standard output is connected.
+/// The terminal's columns, if standard output is one.
 pub(crate) fn columns() -> Option<usize> {
     let terminal = console::Term::stdout();
     terminal.size_checked().filter(|_| terminal.is_term()).map(|(_, columns)| columns.into())
 }
 
-/// Escapes text of a server, which could change the terminal, or run a command in the log of a workflow, where a command is
-/// a line that begins with `::`.
+/// Escapes a server's text, which could otherwise control the terminal, or run a command in a workflow's log, where
+/// lines that begin with `::` are commands.
 pub(crate) fn plain(text: &str) -> String {
     let text = escape(&text.replace("\r\n", "\n"), |c, shown| shown.extend(c.escape_unicode()));
     let line = |line: &str| match line.trim_start().strip_prefix("::") {
@@ -150,7 +148,7 @@ pub(crate) fn plain(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Replaces invisible characters, and the beginning of an old form of commands, which are run anywhere in a line.
+/// Replaces invisible characters, and the start of an old kind of workflow command, which works anywhere in a line.
 fn escape(text: &str, write: impl Fn(char, &mut String)) -> String {
     let mut shown = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -163,8 +161,8 @@ fn escape(text: &str, write: impl Fn(char, &mut String)) -> String {
     shown
 }
 
-/// Returns whether a character controls the terminal, changes the direction of text, or is not displayed. Lines end, and
-/// tabs are tabs.
+/// Whether a character controls the terminal, changes the direction of text, or is invisible. Line feeds and tabs are
+/// fine.
 fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
@@ -172,16 +170,15 @@ fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{e0000}'..='\u{e007f}' | '\u{feff}')
 }
 
-/// Shows on standard error that something takes a while. Does nothing if that is not a terminal.
+/// Shows on standard error, if that is a terminal, that something takes a while.
 #[derive(Clone, Debug)]
 pub(crate) struct Activity {
     bar: ProgressBar,
-    /// What the command does. A server's reports of progress do not replace it.
+    /// What the command is doing. Progress reports from the server do not replace it.
     current: Arc<Mutex<String>>,
 }
 
 impl Activity {
-    /// Shows a spinner with this text.
     pub(crate) fn start(text: impl Into<String>) -> Activity {
         let bar = if stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
         bar.enable_steady_tick(Duration::from_millis(120));
@@ -190,19 +187,16 @@ impl Activity {
         activity
     }
 
-    /// Replaces the text.
     pub(crate) fn message(&self, text: impl Into<String>) {
         let text = text.into();
         self.bar.set_message(text.clone());
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 
-    /// Returns the text.
     pub(crate) fn current(&self) -> String {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Does not show anything.
     pub(crate) fn hidden() -> Activity {
         Activity { bar: ProgressBar::hidden(), current: Arc::default() }
     }
@@ -213,20 +207,19 @@ impl Activity {
         self.bar.suspend(|| eprintln!("{text}"));
     }
 
-    /// Returns a callback that shows reports of progress.
+    /// A callback that shows progress reports.
     pub(crate) fn reports(&self) -> impl FnMut(Progress) + Send + 'static {
         let activity = self.clone();
         move |Progress { progress, total, message, .. }| activity.progress(progress, total, message)
     }
 
-    /// Shows a report of progress.
     fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
         if let Some(message) = message {
             self.bar.set_message(plain(&message));
         }
         if let Some(total) = total.filter(|total| total.is_finite() && *total > 0.0) {
             let is_first = self.bar.length().is_none();
-            // Servers choose the unit, so positions are parts of a thousand.
+            // Servers choose the unit, so positions are thousandths.
             self.bar.set_position((done / total * 1000.0).clamp(0.0, 1000.0) as u64);
             self.bar.set_length(1000);
             if is_first && let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} % {elapsed} {msg}") {

@@ -1,19 +1,18 @@
-//! The processes of servers, and the signals that end a command.
+//! Processes of servers, and the signals that end a command.
 
 use std::sync::LazyLock;
 
 use tokio_util::task::TaskTracker;
 
-/// The tasks that end the processes of servers, and connections.
+/// Tasks that end servers' processes and connections.
 static TRACKER: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
 
-/// Returns the tracker of the tasks for which this process waits at its end.
+/// This process waits for these tasks before it exits.
 pub(crate) fn tracker() -> &'static TaskTracker {
     &TRACKER
 }
 
-/// Waits until the servers have ended, or until a signal arrives. The servers that are left are killed when the runtime
-/// shuts down.
+/// Waits until the servers have exited or a signal arrives. Any that are left are killed when the runtime shuts down.
 pub(crate) async fn ended() {
     TRACKER.close();
     tokio::select! {
@@ -22,7 +21,7 @@ pub(crate) async fn ended() {
     }
 }
 
-/// Waits for a signal that asks this process to end. Returns its number.
+/// Waits for a signal to exit, and returns its number.
 #[cfg(unix)]
 pub(crate) async fn signal() -> i32 {
     use futures_util::future::select_all;
@@ -41,7 +40,7 @@ pub(crate) async fn signal() -> i32 {
     select_all(received).await.0
 }
 
-/// Waits for Ctrl-C. Returns the number of the signal on Unix.
+/// Waits for Ctrl-C, and returns the signal number that it has on Unix.
 #[cfg(not(unix))]
 pub(crate) async fn signal() -> i32 {
     match tokio::signal::ctrl_c().await {

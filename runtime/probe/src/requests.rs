@@ -1,4 +1,4 @@
-//! Sends requests, whose params and results are JSON in the revision of the connection.
+//! Sends requests whose params and results are JSON in the connection's revision.
 
 use mcpgen_sdk::client::PageLimits;
 use mcpgen_sdk::protocol::PeerExt;
@@ -15,7 +15,6 @@ use crate::watch::validate_result;
 impl Kind {
     pub(crate) const ALL: [Kind; 4] = [Kind::Tools, Kind::Resources, Kind::Templates, Kind::Prompts];
 
-    /// Returns the method that lists the items.
     pub(crate) fn method(self) -> &'static str {
         match self {
             Kind::Tools => "tools/list",
@@ -25,7 +24,6 @@ impl Kind {
         }
     }
 
-    /// Returns the member of the result that has the items.
     pub(crate) fn member(self) -> &'static str {
         match self {
             Kind::Tools => "tools",
@@ -35,7 +33,7 @@ impl Kind {
         }
     }
 
-    /// Returns the member that identifies an item.
+    /// The member that identifies an item.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Kind::Tools | Kind::Prompts => "name",
@@ -44,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// Returns the name of an item in messages.
+    /// What messages call an item.
     pub(crate) fn item(self) -> &'static str {
         match self {
             Kind::Tools => "tool",
@@ -54,7 +52,6 @@ impl Kind {
         }
     }
 
-    /// Returns the title of the list.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Kind::Tools => "tools",
@@ -65,7 +62,7 @@ impl Kind {
     }
 }
 
-/// Sends a request, and shows the server's reports of progress.
+/// Shows the server's progress reports.
 pub(crate) async fn request(
     client: &Client,
     method: &str,
@@ -83,7 +80,7 @@ pub(crate) async fn request(
     Ok(result)
 }
 
-/// Calls a tool, and shows the server's reports of progress. A tool that requires a task runs as one.
+/// Shows the server's progress reports. A tool that requires a task runs as one.
 pub(crate) async fn call_tool(
     client: &Client,
     tool: &str,
@@ -108,19 +105,18 @@ fn needs_input(method: &str) -> Failure {
     Failure::Unexpected { method: method.to_owned(), why }
 }
 
-/// The lists of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     pub(crate) read: Vec<(Kind, Vec<Json>)>,
-    /// The lists that the server does not have.
+    /// Lists that the server does not have.
     pub(crate) absent: Vec<Kind>,
     /// Why other lists could not be read.
     failures: Vec<Failure>,
 }
 
 impl Lists {
-    /// Connects, and reads these lists. Warns about what does not match the schema. A list that fails does not hide the
-    /// others.
+    /// Connects and reads these lists. Warns about anything that does not match the schema. If a list fails, the others
+    /// are still read.
     pub(crate) async fn read(connection: &Connection, kinds: &[Kind]) -> Lists {
         let mut lists = Lists::default();
         let mut problems = Vec::new();
@@ -151,7 +147,7 @@ impl Lists {
         lists
     }
 
-    /// Makes each list that the server does not have a failure.
+    /// Turns each absent list into a failure.
     pub(crate) fn require_all(&mut self) {
         self.failures.extend(self.absent.drain(..).map(|kind| {
             let why = format!("the server has no {}", kind.title());
@@ -159,7 +155,7 @@ impl Lists {
         }));
     }
 
-    /// Reports all failures, those with one cause together, and returns the one with the highest exit code.
+    /// Reports all failures, merging those with the same cause, and returns the one with the highest exit code.
     pub(crate) fn into_result(self) -> Result<(), Failure> {
         let mut failures: Vec<Failure> = Vec::new();
         for failure in self.failures {
@@ -173,29 +169,29 @@ impl Lists {
         last.map_or(Ok(()), Err)
     }
 
-    /// Returns whether a list could not be read.
     pub(crate) fn have_failed(&self) -> bool {
         !self.failures.is_empty()
     }
 }
 
-/// In larger pages, problems are reported without their place: locating them takes a tree, 80 MB for this many entries.
+/// In larger pages, problems are reported without their place: locating them takes a tree, which has 80 MB for this
+/// many entries.
 const MOST_ENTRIES: usize = 400_000;
-/// The maximum number of warnings about lists.
+/// The most warnings about lists.
 const MOST_WARNINGS: usize = 20;
 
-/// A list, and what in it does not match the schema.
+/// A list, and what does not match the schema in it.
 #[derive(Debug, Default)]
 pub(crate) struct List {
     pub(crate) items: Vec<Json>,
     problems: Vec<String>,
 }
 
-/// Reads all pages of a list. Returns `None` if the server does not have the list.
+/// Reads all pages. Returns `None` if the server does not have the list.
 pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Result<Option<List>, Failure> {
     let (method, limits) = (kind.method(), PageLimits::default());
     let needs = client.revision().method(method).map_or(&[][..], |spec| spec.capability);
-    // In 2026-07-28, a server may respond to requests for lists that it does not declare.
+    // In 2026-07-28, a server may answer requests for lists that it does not declare.
     if !needs.is_empty() && client.peer().peer_info().is_some_and(|info| !info.can(needs)) {
         return Ok(None);
     }
@@ -233,7 +229,7 @@ pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Re
     Err(unexpected(format!("the list has more than {}", counted(limits.pages as u64, "pages"))))
 }
 
-/// Describes what does not match the schema in a page of a list: members of the result, and members of each item.
+/// Describes what does not match the schema in a page: members of the result and of each item.
 fn problems(revision: Revision, kind: Kind, page: &Json) -> Vec<String> {
     let (method, member) = (kind.method(), kind.member());
     if page.entries().is_ok_and(|entries| entries > MOST_ENTRIES) {
@@ -252,7 +248,7 @@ fn problems(revision: Revision, kind: Kind, page: &Json) -> Vec<String> {
             Some(name) => quoted(name),
             None => (at + 1).to_string(),
         };
-        // What is wrong with the result must not hide what is wrong with an item.
+        // A problem with the result must not hide one with an item.
         let mut alone = json!({ "resultType": "complete", "ttlMs": 0, "cacheScope": "private", member: [item] });
         for (path, error) in invalid_members(&mut alone, validate) {
             let Some(path) = path.strip_prefix(&format!("/{member}/0")) else { break };
@@ -263,7 +259,7 @@ fn problems(revision: Revision, kind: Kind, page: &Json) -> Vec<String> {
     problems
 }
 
-/// Returns the JSON pointer of each invalid member of a value and what is wrong with it, and removes the member.
+/// Removes the invalid members of a value. Returns the JSON pointer of each, and what is wrong with it.
 fn invalid_members(value: &mut Value, validate: impl Fn(&Value) -> Result<(), Error>) -> Vec<(String, Error)> {
     let mut invalid = Vec::new();
     while invalid.len() < MOST_WARNINGS {
@@ -272,7 +268,7 @@ fn invalid_members(value: &mut Value, validate: impl Fn(&Value) -> Result<(), Er
         let (parent, name) = path.rsplit_once('/').unwrap_or_default();
         let name = name.replace("~1", "/").replace("~0", "~");
         let parent = value.pointer_mut(parent).and_then(Value::as_object_mut);
-        // A member that is missing, and an item of an array, cannot be removed.
+        // Missing members and array items cannot be removed.
         let removed = parent.and_then(|parent| parent.remove(&name));
         invalid.push((path, error));
         if removed.is_none() {

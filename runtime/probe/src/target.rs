@@ -20,19 +20,17 @@ use crate::processes;
 
 /// How long the whole command may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How long it may take if the user may have to log in, for which there are five minutes.
+/// The same for a command with a login, for which the user has five minutes.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(360);
 
-/// How to reach the server.
 pub(crate) enum Server<'a> {
     /// A URL, with the options of the transport.
     Url(&'a str, ClientOptions),
-    /// A command.
     Command(Command),
 }
 
 impl Target {
-    /// Returns how to reach the server. `activity` shows a login.
+    /// `activity` shows a login.
     #[cfg_attr(not(feature = "login"), allow(unused_variables, reason = "only a login uses it"))]
     pub(crate) fn server(&self, activity: &Activity) -> Result<Server<'_>, Failure> {
         if let Some(url) = &self.url {
@@ -56,7 +54,6 @@ impl Target {
         Ok(Server::Command(command))
     }
 
-    /// Returns whether the user may be asked to log in.
     fn has_login(&self) -> bool {
         #[cfg(feature = "login")]
         return self.login;
@@ -64,20 +61,20 @@ impl Target {
         return false;
     }
 
-    /// Returns whether requests may have an access token.
+    /// Whether requests may carry an access token.
     fn may_be_authorized(&self) -> bool {
         self.has_login() || self.headers.iter().any(|(name, _)| *name == AUTHORIZATION)
     }
 
-    /// Returns the name of the server in messages.
+    /// What messages call the server.
     pub(crate) fn name(&self) -> String {
         self.url.clone().unwrap_or_else(|| self.command.join(" "))
     }
 }
 
 impl Connection {
-    /// Connects to the server, in the requested revision if there is one. Adds what the server writes besides messages
-    /// to `written`.
+    /// Connects to the server, in the requested revision if there is one. Whatever the server writes besides messages
+    /// is added to `written`.
     async fn connect(
         &self,
         prepare: impl FnOnce(ClientBuilder) -> ClientBuilder,
@@ -133,7 +130,7 @@ impl Connection {
         options.local_info.revisions.sort_by_key(|revision| Some(*revision) != self.revision);
     }
 
-    /// Returns the requests with which the client connects.
+    /// What the client sends first.
     fn first_requests(&self) -> &'static str {
         match self.revision.is_some_and(Revision::is_legacy) {
             true => "`initialize`",
@@ -141,7 +138,7 @@ impl Connection {
         }
     }
 
-    /// Connects, runs a command, and disconnects, within the timeout.
+    /// Connects, runs a command, and disconnects, all within the timeout.
     pub(crate) async fn run<T>(
         &self,
         command: impl AsyncFnOnce(&Client, &Activity) -> Result<T, Failure>,
@@ -149,7 +146,7 @@ impl Connection {
         self.run_with(|client| client, command).await
     }
 
-    /// Like [`run`](Self::run), with a client that can do more.
+    /// Like [`run`](Self::run), but `prepare` can extend the client.
     pub(crate) async fn run_with<T>(
         &self,
         prepare: impl FnOnce(ClientBuilder) -> ClientBuilder,
@@ -162,7 +159,7 @@ impl Connection {
             let _close_on_drop = CloseOnDrop(client.clone());
             done = Some(command(&client, &activity).await);
             activity.message("disconnecting");
-            // The outcome of the command counts, not that of disconnecting.
+            // The command's outcome counts, not that of disconnecting.
             let _ = client.close().await;
             Ok(())
         };
@@ -181,8 +178,8 @@ impl Connection {
     }
 }
 
-/// Closes the connection of a command that was stopped by a signal or the timeout, so that its call is cancelled and its
-/// session ends. The process waits for it.
+/// Closes the connection when a signal or the timeout stops a command, which cancels its call and ends its session. The
+/// process waits for this.
 struct CloseOnDrop(Client);
 
 /// How long to wait for a server to accept the cancellation.
@@ -194,11 +191,11 @@ impl Drop for CloseOnDrop {
     }
 }
 
-/// What a server's process has written besides messages.
+/// What a server's process wrote besides messages.
 #[derive(Clone, Debug, Default)]
 struct Written(Arc<Mutex<ServerOutput>>);
 
-/// The maximum number of lines of standard error that a message quotes, and of characters in each.
+/// How many lines of standard error a message quotes, and how many characters of each.
 const STDERR_LINES: usize = 10;
 const STDERR_COLUMNS: usize = 200;
 
@@ -211,7 +208,6 @@ impl Written {
         output.stderr = lines[lines.len().saturating_sub(STDERR_LINES)..].join("\n");
     }
 
-    /// Keeps the first line.
     fn stray_line(&self, line: &str) {
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         output.stray.get_or_insert_with(|| line.to_owned());
@@ -222,7 +218,7 @@ impl Written {
     }
 }
 
-/// Returns the revisions that the server supports, as the end of an error message, if its error response lists them.
+/// The revisions that the server's error response lists, if any, as the end of an error message.
 fn supported(error: &HandshakeError) -> String {
     let HandshakeError::Call(CallError::ErrorResponse(error)) = error else { return String::new() };
     let listed = error.data.as_ref().and_then(|data| data.get("supported"));
@@ -230,7 +226,7 @@ fn supported(error: &HandshakeError) -> String {
     if revisions.is_empty() { String::new() } else { format!("; the server supports {}", revisions.join(", ")) }
 }
 
-/// Returns whether the server requires an access token, or another one.
+/// Whether the server requires an access token, or a different one.
 fn is_unauthorized(error: &ConnectError) -> bool {
     let ConnectError::Handshake(HandshakeError::Call(CallError::Undelivered(why))) = error else { return false };
     let status = why.error.downcast_ref();

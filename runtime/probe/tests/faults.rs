@@ -1,4 +1,4 @@
-//! Runs the command against servers with one fault: it says what is wrong, and keeps what is right.
+//! Runs the command against faulty servers: it says what is wrong, and keeps what is right.
 
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ const CASES: &[(&str, Case)] = &[
             err: &["warning: tools/list: /ttlMs: missing required member\n"],
         },
     ),
-    // Tools whose arguments no header can repeat.
+    // Tools with arguments that no header can repeat.
     (
         "invalid-headers",
         Case {
@@ -67,7 +67,7 @@ const CASES: &[(&str, Case)] = &[
             err: &[],
         },
     ),
-    // One cause of several failures is one error.
+    // Failures with the same cause are reported as one error.
     (
         "all-fail",
         Case {
@@ -79,7 +79,7 @@ const CASES: &[(&str, Case)] = &[
             ],
         },
     ),
-    // One list does not hide the others.
+    // A faulty list does not hide the others.
     (
         "resources-fail",
         Case {
@@ -268,11 +268,11 @@ fn a_failed_check_names_what_differs() {
     assert_eq!(answer.code, Some(1), "{}", answer.err);
     assert!(answer.err.contains("tool \"echo\": /description: \"Process "), "{}", answer.err);
     assert!(answer.err.contains("\" is now \"Process "), "{}", answer.err);
-    // A list that cannot be read is not one that differs.
+    // A list that cannot be read does not count as different.
     assert_eq!(snapshot("none", &["--output", path]).code, Some(0));
     let answer = snapshot("resources-fail", &["--check", path]);
     assert!(answer.code == Some(1) && !answer.err.contains("differ"), "{}", answer.err);
-    // Another form of the same lists is not a difference.
+    // The same lists in another form are no difference.
     let lists: Value = serde_json::from_str(&std::fs::read_to_string(&file).expect("a snapshot")).expect("JSON");
     std::fs::write(&file, lists.to_string()).expect("written");
     assert_eq!(snapshot("none", &["--check", path]).code, Some(0));

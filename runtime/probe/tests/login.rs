@@ -15,7 +15,8 @@ use tower::Layer as _;
 use crate::authorization_server::AuthorizationServer;
 use crate::support::{Answer, probe};
 
-/// Starts a server that requires access tokens with the scope `read`, and `write` for the tool `delete`. Returns its URL.
+/// Starts a server that requires access tokens with the scope `read`, and `write` for the tool `delete`. Returns its
+/// URL.
 async fn protected_server(issuer: &str) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
@@ -37,14 +38,14 @@ async fn protected_server(issuer: &str) -> String {
     url
 }
 
-/// Creates a command that stores its tokens in this folder.
+/// Prepares a command that stores its tokens in this folder.
 fn probe_in(home: &Path, arguments: &[&str]) -> Command {
     let mut command = probe(arguments);
     command.env("HOME", home).env("XDG_DATA_HOME", home.join("data")).env("LOCALAPPDATA", home);
     command
 }
 
-/// Runs a command, and opens the URL that it prints.
+/// Runs a command and opens the URL that it prints.
 fn log_in(mut command: Command) -> Answer {
     let mut child = command.spawn().expect("the command runs");
     let (mut shown, mut line) = (String::new(), String::new());

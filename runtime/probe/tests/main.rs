@@ -20,13 +20,13 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use support::{HttpServer, probe, run, server};
 
-/// A command and its arguments, without the server.
+/// A command with its arguments, except the server.
 struct Case {
     arguments: &'static [&'static str],
     code: i32,
-    /// Parts of standard output.
+    /// What standard output contains.
     out: &'static [&'static str],
-    /// Parts of standard error.
+    /// What standard error contains.
     err: &'static [&'static str],
 }
 
@@ -231,7 +231,7 @@ fn reports_unreachable_servers_and_wrong_usage() {
     }
 }
 
-/// Neither the server nor a cause is in a message twice.
+/// A message must not repeat the server or a cause.
 #[track_caller]
 fn says_each_thing_once(message: &str) {
     let parts = message.split(['`', ';', '(', ')']).flat_map(|part| part.split(": ")).map(str::trim);
@@ -283,7 +283,7 @@ fn snapshots_are_stable_and_can_be_checked() {
     assert!(answer.err.contains("tool \"add\": /description: \"Gives the sum"), "{}", answer.err);
 }
 
-/// Sends lines to `watch`, and returns what it has written.
+/// Sends lines to `watch`, and returns what it writes.
 fn watch(arguments: &[&str], messages: &[Value]) -> support::Answer {
     let mut child = probe(&[&["watch"], arguments].concat()).stdin(Stdio::piped()).spawn().expect("the command runs");
     let mut input = child.stdin.take().expect("a pipe");

@@ -1,4 +1,4 @@
-//! The processes of servers: each way out of each command ends them. `watch` shows how they end.
+//! However a command ends, it ends the server's processes. `watch` shows how they end.
 
 use std::fs;
 use std::path::Path;
@@ -17,8 +17,8 @@ enum Way {
     EndOfInput,
 }
 
-/// Does not respond, and ignores the end of its input. The arguments are the file for the process IDs, and a command that
-/// decides what happens at SIGTERM. It starts a process, as `npx` does.
+/// Does not respond, and ignores the end of its input. The arguments are the file for the process IDs, and a command
+/// that decides what happens at SIGTERM. It starts a process, as `npx` does.
 const SERVER: &str = r#"eval "$2"; echo hello >&2; sleep 600 & echo "$$ $!" >"$1.new"; mv "$1.new" "$1"; while :; do wait; sleep 1; done"#;
 
 /// How many times to check, every 20 ms, before a test fails.

@@ -1,4 +1,4 @@
-//! Takes snapshots of published servers, and judges changes of them.
+//! Takes snapshots of published servers, and rates changes to them.
 //!
 //! Needs npm, which installs the servers of `servers/package-lock.json` into the target folder. Without npm, the tests
 //! are skipped with a note.
@@ -19,12 +19,12 @@ use crate::support::servers::command;
 /// The name of a server's package, and its arguments.
 const SERVERS: [(&str, &[&str]); 3] = [("everything", &[]), ("filesystem", &["."]), ("memory", &[])];
 
-/// A change of a server's tools by hand, and what a person who knows MCP expects of it.
+/// A change made by hand to a server's tools, and the verdict that someone who knows MCP expects.
 struct Change {
     server: &'static str,
     tool: &'static str,
     edit: fn(&mut Value),
-    /// A rule that must find it.
+    /// A rule that must report it.
     rule: &'static str,
     /// The worst verdict on both axes.
     verdict: Verdict,
@@ -43,7 +43,7 @@ const fn change(
 }
 
 const CHANGES: &[Change] = &[
-    // Callers that do not know of the argument fail.
+    // Callers that do not know the argument fail.
     change(("everything", "echo"), |tool| require(tool, "language"), "argument-added-required", Breaking),
     change(
         ("everything", "get-structured-content"),
@@ -124,7 +124,7 @@ const CHANGES: &[Change] = &[
     ),
 ];
 
-/// Makes an argument required. It is a string if the tool does not have it.
+/// Makes an argument required. A missing one is added as a string.
 fn require(tool: &mut Value, argument: &str) {
     let schema = &mut tool["inputSchema"];
     if schema["properties"].get(argument).is_none() {

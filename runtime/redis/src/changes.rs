@@ -25,9 +25,7 @@ static POSITION: LazyScript = script!("last_change");
 
 /// How far a subscriber may lag.
 const BUFFER: usize = 1024;
-/// How long a read waits for changes.
 const BLOCK: Duration = Duration::from_secs(1);
-/// How many changes are read at once.
 const BATCH: usize = 256;
 
 pub(crate) struct Changes {

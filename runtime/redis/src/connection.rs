@@ -52,7 +52,7 @@ impl Connection {
         self.within(script.invoke_async(&mut self.manager.clone())).await
     }
 
-    /// For commands that block for up to `block`.
+    /// Opens a connection for commands that block for up to `block`.
     pub(crate) async fn blocking(&self, block: Duration) -> Result<MultiplexedConnection, StoreError> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.timeout))

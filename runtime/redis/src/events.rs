@@ -14,7 +14,6 @@ static APPEND: LazyScript = script!("append_events");
 static READ: LazyScript = script!("read_streams");
 static REMOVE: LazyScript = script!("remove_stream");
 
-/// Digits of an event's number.
 const DIGITS: usize = 20;
 /// How many events a script appends.
 const BATCH: usize = 1000;

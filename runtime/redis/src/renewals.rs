@@ -31,10 +31,8 @@ struct Known {
     generation: u64,
 }
 
-/// Sessions to renew.
 pub(crate) struct Due<'a> {
     pub(crate) ids: Vec<&'a String>,
-    /// The lifetime to give them.
     pub(crate) lifetime: Duration,
     expiry: Instant,
     generation: u64,

@@ -12,7 +12,6 @@ use crate::keys::Keys;
 use crate::options::RedisOptions;
 use crate::renewals::Renewals;
 
-/// This process as a replica, and what all stores need.
 pub(crate) struct Replica {
     pub(crate) id: String,
     pub(crate) connection: Connection,

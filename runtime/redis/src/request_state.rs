@@ -18,14 +18,13 @@ const GRACE: u64 = 3;
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestStateKeys {
-    /// Signs and verifies.
+    /// The key that signs, and verifies as well.
     pub signing: [u8; SHORTEST_KEY],
-    /// Only verify: older keys, and one that will sign soon.
+    /// Keys that only verify: older ones, and one that will sign soon.
     pub others: Vec<[u8; SHORTEST_KEY]>,
 }
 
 impl RequestStateKeys {
-    /// Replaces a codec's keys.
     pub(crate) fn apply(&self, codec: &RequestStateCodec) {
         if let Err(error) = codec.replace_keys(self.signing, &self.others) {
             tracing::warn!(%error, "cannot replace the keys of request states");

@@ -20,7 +20,6 @@ static RECORD: LazyScript = script!("record_message");
 static RENEW: LazyScript = script!("renew_session");
 static REMOVE: LazyScript = script!("remove_session");
 
-/// How many sessions are renewed at once.
 const CONCURRENT: usize = 64;
 /// How many times to try to become a session's home.
 const ATTEMPTS: usize = 16;
@@ -131,7 +130,7 @@ impl Replica {
     }
 }
 
-/// In milliseconds.
+/// The time since 1970 in milliseconds.
 fn since_1970() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, millis)
 }

@@ -42,7 +42,6 @@ struct Inner {
     _stop: DropGuard,
 }
 
-/// Shared with the background tasks.
 struct Shared {
     replica: Arc<Replica>,
     changes: Arc<Changes>,
@@ -160,7 +159,7 @@ fn spawn(stop: &CancellationToken, work: impl Future<Output = ()> + Send + 'stat
 }
 
 impl Shared {
-    /// Renews what the replica has in Redis.
+    /// Renews the lease, and keeps the floor and the keys of request states up to date.
     async fn renew(self: Arc<Self>) {
         let mut ticks = interval(self.replica.options.lease / 3);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

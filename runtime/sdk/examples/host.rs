@@ -128,7 +128,6 @@ impl Host {
         Ok(client.tool(tool).arguments(arguments).on_progress(report).text().await?)
     }
 
-    /// Asks the user to fill in a form.
     async fn ask(&self, question: ElicitRequestParams) -> ElicitResult {
         let ElicitRequestParams::ElicitRequestFormParams(params) = question else {
             return ElicitResult::new(ElicitResultAction::Decline);

@@ -78,7 +78,6 @@ impl Log {
         eprintln!("{sender:?}: {}", line.unwrap_or_else(|error| format!("invalid {error}")));
     }
 
-    /// Logs requests without a response.
     fn end(&self) {
         let legacy = self.legacy.pending_client_requests().map(|it| (it.id(), it.request().method()));
         let modern = self.modern.pending_client_requests().map(|it| (it.id(), it.request().method()));

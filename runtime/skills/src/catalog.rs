@@ -22,9 +22,9 @@ use super::{digest, folder, frontmatter, mime, rules};
 /// [`ReplaceSkills::replace_skills`](crate::ReplaceSkills::replace_skills).
 #[derive(Clone, Debug, Default)]
 pub struct Skills {
-    /// By the URI of `SKILL.md`.
+    /// Entries by the URI of `SKILL.md`.
     pub(crate) entries: BTreeMap<String, Arc<Skill>>,
-    /// By URI.
+    /// Files by URI.
     pub(crate) files: BTreeMap<String, Arc<SkillFile>>,
     /// Children by URI, per directory.
     pub(crate) directories: BTreeMap<String, BTreeMap<String, Resource>>,
@@ -133,7 +133,6 @@ impl Skills {
     }
 }
 
-/// Why two sets of skills cannot be merged.
 pub(crate) enum Conflict {
     /// Both have a file with this URI.
     File(String),
@@ -167,11 +166,11 @@ impl SkillFile {
 }
 
 struct Builder<'a> {
-    /// By path, with `/` as the separator.
+    /// Files by path, with `/` as the separator.
     files: BTreeMap<String, Vec<u8>>,
     /// All directories by path, for those without files.
     directories: BTreeSet<String>,
-    /// For errors.
+    /// The folder that errors name.
     folder: &'a Path,
 }
 
@@ -240,7 +239,6 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Returns a skill's entry and its front matter.
     fn entry(
         &self,
         root: &str,

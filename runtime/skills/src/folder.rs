@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 32;
 /// The most files and directories in a folder.
 const MAX_ENTRIES: usize = 100_000;
 
-/// By path, with `/` as the separator.
+/// Files and directories by path, with `/` as the separator.
 #[derive(Default)]
 pub(super) struct Found {
     /// Files in skills, with their contents, and files with nearly the name `SKILL.md`.
@@ -22,7 +22,6 @@ pub(super) struct Found {
     pub(super) directories: BTreeSet<String>,
 }
 
-/// Whether a file or directory with this name is served.
 pub(super) fn is_served(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
@@ -64,7 +63,7 @@ pub(super) fn is_in_skill(roots: &BTreeSet<String>, path: &str) -> bool {
 
 struct Scan<'a> {
     root: &'a Path,
-    /// As the caller named it, for errors.
+    /// The folder as the caller named it, for errors.
     folder: &'a Path,
     files: BTreeSet<String>,
     found: Found,

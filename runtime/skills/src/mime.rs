@@ -1,6 +1,6 @@
 //! MIME types of files.
 
-/// By file extension in lower case, ordered.
+/// MIME types by file extension in lower case, ordered.
 const TYPES: &[(&str, &str)] = &[
     ("avif", "image/avif"),
     ("bash", "text/x-shellscript"),
@@ -59,10 +59,10 @@ const TYPES: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
-/// For directories.
+/// The MIME type of directories.
 pub(crate) const DIRECTORY: &str = "inode/directory";
 
-/// By the name's extension or, if that is unknown, by content.
+/// Finds the MIME type by the name's extension or, if that is unknown, by the content.
 pub(super) fn of_file(name: &str, content: &[u8]) -> &'static str {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     let known = extension.and_then(|extension| TYPES.binary_search_by_key(&&*extension, |(known, _)| *known).ok());

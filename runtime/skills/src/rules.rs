@@ -35,7 +35,6 @@ pub(super) fn check(frontmatter: &Mapping, directory: &str) -> Result<(), String
     }
 }
 
-/// Whether this is a valid name of a skill.
 pub(super) fn is_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=64).contains(&name.len())

@@ -12,7 +12,6 @@ pub(super) fn of_path(path: &str) -> String {
     uri
 }
 
-/// Percent-encodes what URI paths cannot contain.
 fn encode(path: &str, uri: &mut String) {
     for byte in path.bytes() {
         match byte {

@@ -197,7 +197,7 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> Result<V
     if is_kind { Ok(value) } else { Err(format!("{text:?} does not match its tag {tag}")) }
 }
 
-/// By the core schema.
+/// Resolves a plain scalar by YAML's core schema.
 fn plain(text: &str) -> Result<Value, String> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),

@@ -1,4 +1,4 @@
-//! Decides which futures need a task.
+//! Decides which futures get a task.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,31 +7,31 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::ReusableBoxFuture;
 
-/// Polls futures once on the connection's task, since a task for each would cost more than reading the message.
+/// Polls futures once on the connection's own task, because a task for each would cost more than reading the message.
 ///
-/// A future that takes long delays the connection's other messages, so the next ones are not polled here.
+/// A slow poll delays the connection's other messages, so the next futures get a task right away.
 #[derive(Default)]
 pub(super) struct InlinePoll {
-    /// The allocation of the last future that completed at its first poll, for reuse by the next one.
+    /// The allocation of the last future that completed at its first poll, to be reused.
     allocation: Option<ReusableBoxFuture<'static, ()>>,
-    /// How many of the next futures to spawn without polling them here first.
+    /// How many of the next futures get a task without being polled here.
     spawn_next: usize,
 }
 
 /// How long the first poll may take.
 const QUICK: Duration = Duration::from_millis(1);
-/// How many futures to spawn without a first poll after one that was slower than [`QUICK`].
+/// How many futures get a task right away after a poll that took longer than [`QUICK`].
 const SPAWN_AFTER_SLOW: usize = 64;
 
 impl InlinePoll {
-    /// Returns whether the next future is to be spawned without polling it here first.
+    /// Whether the next future gets a task without being polled here.
     pub(super) fn spawns_next(&mut self) -> bool {
         let spawns = self.spawn_next > 0;
         self.spawn_next = self.spawn_next.saturating_sub(1);
         spawns
     }
 
-    /// Polls a future once. Returns it if it is pending and needs a task.
+    /// Polls a future once. Returns it if it is still pending and needs a task.
     #[inline]
     pub(super) fn poll(
         &mut self,

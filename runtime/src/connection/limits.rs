@@ -1,58 +1,58 @@
-//! The limits of a connection.
+//! Limits of a connection.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Limits of a connection: the number and size of its messages, and the timeouts of calls and handlers.
+/// Limits of a connection: how many and how large its messages may be, and how long calls and handlers may take.
 ///
 /// Requests beyond `in_flight` or `memory` are queued. Requests beyond the queue's limits are rejected with an error.
 #[derive(Clone, Debug, derive_setters::Setters)]
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct Limits {
-    /// The maximum number of requests whose handlers run at the same time. Defaults to 256.
+    /// Maximum number of requests whose handlers run at the same time. Defaults to 256.
     pub in_flight: usize,
-    /// The maximum memory of the requests whose handlers run at the same time, in bytes: their text, its index, and an
-    /// estimate of the decoded values, which may take 30 times the length of the text. A message that exceeds this alone
-    /// is not decoded: a request is rejected with -32600, a notification is dropped with a warning, and the call that a
-    /// response belongs to fails. Defaults to 256 MiB.
+    /// Maximum memory of the requests whose handlers run at the same time, in bytes: their text, its index, and an
+    /// estimate of the decoded values, which may take 30 times the length of the text. A message that exceeds this on
+    /// its own is not decoded: a request is rejected with -32600, a notification is dropped with a warning, and a
+    /// response fails its call. Defaults to 256 MiB.
     pub memory: usize,
-    /// The maximum number of queued requests. More are rejected. Defaults to 16,384.
+    /// Maximum number of queued requests. More are rejected. Defaults to 16,384.
     pub queued_requests: usize,
-    /// The maximum memory of all queued requests, in bytes: their text and its index. More are rejected. Defaults to
-    /// 64 MiB.
+    /// Maximum memory of all queued requests, in bytes: their text and its index. More are rejected. Defaults to 64
+    /// MiB.
     pub queued_request_bytes: usize,
-    /// The maximum number of notifications queued for their handlers. More are dropped with a warning. Defaults to
-    /// 1024.
+    /// Maximum number of notifications that wait for their handlers. More are dropped with a warning. Defaults to 1024.
     pub queued_notifications: usize,
-    /// The maximum memory of the params of all queued notifications, in bytes: their text and its index. More are dropped
-    /// with a warning. A notification may be larger if no other is queued. Defaults to 16 MiB.
+    /// Maximum memory of the params of all queued notifications, in bytes: their text and its index. More are dropped
+    /// with a warning, but a single notification may be larger. Defaults to 16 MiB.
     pub queued_notification_bytes: usize,
-    /// The maximum number of running [long-lived](crate::protocol::Rules::long_lived) requests, such as subscriptions. More
-    /// are rejected. They do not count toward `in_flight`, and `handler_timeout` does not apply to them. Defaults to 256.
+    /// Maximum number of running [long-lived](crate::protocol::Rules::long_lived) requests, such as subscriptions. More
+    /// are rejected. They do not count toward `in_flight`, and `handler_timeout` does not apply to them. Defaults to
+    /// 256.
     pub long_lived: usize,
-    /// The maximum number of bytes queued for writing. Sending waits while the queue is full. Defaults to 4 MiB.
+    /// Maximum number of bytes queued for writing. Sending waits while the queue is full. Defaults to 4 MiB.
     pub outbox_bytes: u32,
-    /// Whether the handler of each request runs in a tokio task. By default, the connection's task polls each handler first,
-    /// which is faster, but a handler that blocks its thread then delays the messages that follow. Set this to `true` on a
-    /// runtime with several threads if handlers block and cannot use `spawn_blocking`. Defaults to `false`.
+    /// Whether each request's handler gets a tokio task right away. By default, the connection's task polls each
+    /// handler first, which is faster, but lets a handler that blocks its thread delay the messages that follow. Set
+    /// this to `true` on a multi-threaded runtime if handlers block and cannot use `spawn_blocking`. Defaults to
+    /// `false`.
     pub spawn_handlers: bool,
-    /// The timeout of request and notification handlers. `None`, the default, means no timeout.
+    /// How long a request or notification handler may run. `None`, the default, means no timeout.
     pub handler_timeout: Option<Duration>,
-    /// Timeouts of request handlers by method, which take precedence over `handler_timeout`. Empty by default.
+    /// Timeouts of request handlers by method, which override `handler_timeout`. Empty by default.
     pub handler_timeouts: HashMap<String, Duration>,
     /// How long a call waits for its response or the next progress notification. Defaults to 60 seconds.
     pub idle_timeout: Option<Duration>,
     /// How long a call waits for its response in total, regardless of progress. Defaults to 30 minutes.
     pub call_timeout: Option<Duration>,
-    /// How long a message waits for the handlers of the notifications that arrived before it: a request before it is
-    /// handled, and a call once its response has arrived. Then a warning names the notification, and the message goes on.
-    /// `None` waits as long as the handlers take. A call that such a handler makes does not wait, unless a task makes it
-    /// that the handler has spawned and awaits: without a limit, they would wait for each other. Defaults to 1 second.
+    /// How long a message waits for the handlers of earlier notifications: a request before it is handled, and a call
+    /// once its response has arrived. After that, a warning names the slow notification, and the message goes on.
+    /// `None` waits as long as the handlers take. A call made by such a handler does not wait. But if the handler
+    /// awaits a task that makes a call, the two wait for each other until the limit passes. Defaults to 1 second.
     pub notification_wait: Option<Duration>,
-    /// How long running requests and queued messages may take to finish after the connection stops reading. This
-    /// covers requests, queued notifications and writing. Writing gets at least one second of it. Defaults to 10
-    /// seconds.
+    /// How long running requests, queued notifications and writing may take to finish after the connection stops
+    /// reading. Writing gets at least one second. Defaults to 10 seconds.
     pub drain_timeout: Duration,
 }
 

@@ -23,13 +23,12 @@ pub(super) fn response(id: RequestId, result: Result<Json, ErrorObject>) -> Outb
     Outbound::new(route, bytes)
 }
 
-/// For a request that is rejected before it reaches a handler.
+/// Creates the response to a request that is rejected before it reaches a handler.
 pub(super) fn rejection(id: RequestId, error: ErrorObject) -> Outbound {
     let route = Route::Response(id.clone(), Outcome::Refused(error.code.0));
     Outbound::new(route, mcpgen_types::to_vec(&ErrorMessage::new(id, error)))
 }
 
-/// Tells the transport that a request gets no response.
 pub(super) fn no_response(id: &RequestId) -> Outbound {
     Outbound::new(Route::NoResponse(id.clone()), Vec::new())
 }

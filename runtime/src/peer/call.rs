@@ -226,7 +226,6 @@ impl<T: 'static> RequestBuilder<T> {
         Ok(sending)
     }
 
-    /// Queues the request and makes it pending.
     fn start(mut self) -> Result<SentRequest<T>, CallError> {
         let params = self.params.take();
         let mut sending = self.sending(params, self.on_progress.is_some())?;

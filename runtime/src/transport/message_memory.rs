@@ -62,7 +62,7 @@ impl Memory {
 /// Estimates up to this size, in bytes, are used without looking for free-form JSON.
 const SMALL: usize = 16 << 10;
 
-/// By how much [`Cursor::decoded_bytes`] overestimates the free-form JSON in a request or notification.
+/// How much [`Cursor::decoded_bytes`] overestimates the free-form JSON in a request or notification.
 fn free_form_surplus(message: Cursor<'_>, free_form: &dyn Fn(&str) -> FreeForm) -> usize {
     let [method, params] = Picked::values(message, &["method", "params"]);
     let method = method.and_then(Cursor::as_str);

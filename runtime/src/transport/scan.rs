@@ -10,7 +10,7 @@ use super::seam::Skipped;
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
     state: State,
-    /// In a string, either a key or part of a value.
+    /// Whether the scanner is in a string, either a key or part of a value.
     in_string: bool,
     is_escaped: bool,
     /// How many arrays and objects are open within the current value.

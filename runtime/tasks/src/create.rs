@@ -103,7 +103,6 @@ impl Tasks {
     }
 }
 
-/// Converts a request's `ttl`.
 fn ttl(millis: i64) -> Result<Duration, ErrorObject> {
     let millis = u64::try_from(millis).map_err(|_| {
         let reason = format!("params.task.ttl: expected 0 or more milliseconds, found {millis}");

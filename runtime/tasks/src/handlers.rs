@@ -98,7 +98,6 @@ impl Tasks {
             })
     }
 
-    /// Waits until a task has ended and returns its outcome.
     async fn outcome(&self, context: &Context, id: &str) -> Result<Json, ErrorObject> {
         let mut changes = self.changes(id);
         loop {
@@ -181,7 +180,6 @@ pub(super) fn refused(subject: &str, why: &str) -> ErrorObject {
 
 pub(super) const MUST_RUN_AS_TASK: &str = "must run as a task; add `task` to the params";
 
-/// Decodes the `task` member.
 pub(super) fn task_metadata(params: &Json) -> Result<Option<TaskMetadata>, ErrorObject> {
     let task = params.read(|params| {
         let [task] = Picked::values(params, &["task"]);

@@ -54,7 +54,6 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Bounds for what the server suggests.
 const POLL_BOUNDS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(60));
 
-/// Waits before the next poll.
 async fn pause(suggested: Option<Duration>) {
     tokio::time::sleep(suggested.unwrap_or(POLL_INTERVAL).clamp(POLL_BOUNDS.0, POLL_BOUNDS.1)).await;
 }

@@ -29,7 +29,6 @@ pub(super) struct TaskRounds {
 }
 
 impl TaskRounds {
-    /// Runs all rounds and stores the outcome.
     pub(super) async fn run(
         self,
         context: Context,

@@ -25,7 +25,6 @@ use mcpgen_mcp::protocol::context::on_task;
 use mcpgen_mcp::protocol::legacy::RELATED_TASK;
 use mcpgen_mcp::protocol::task_scope::TaskScope;
 
-/// A task that runs in this process.
 pub(super) struct RunningTask {
     pub(super) tasks: Tasks,
     pub(super) id: String,
@@ -48,7 +47,6 @@ pub(super) enum Ending {
 }
 
 impl Ending {
-    /// The change to store, if any.
     pub(super) fn into_change(self, limits: &TaskLimits) -> Option<(TaskStatus, Option<String>, TaskOutcome)> {
         Some(match self {
             Self::Gone => return None,

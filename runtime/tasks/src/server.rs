@@ -54,7 +54,6 @@ impl<S> ServeTasks for ServerBuilder<S> {
     }
 }
 
-/// Declares tasks and adds their routes.
 pub(super) fn declare(setup: &mut ServerSetup) {
     let tasks = ServerTasks::of_setup(setup);
     if std::mem::replace(&mut tasks.0.lock().is_declared, true) {

@@ -24,7 +24,6 @@ pub(super) struct TasksState {
     pub(super) store: Box<dyn TaskStore>,
     pub(super) limits: TaskLimits,
     pub(super) owner: Box<dyn Fn(&Context) -> String + Send + Sync>,
-    /// Running in this process, by ID.
     running: Mutex<HashMap<String, Running>>,
 }
 
@@ -35,7 +34,6 @@ pub(super) struct Running {
     changes: watch::Sender<()>,
 }
 
-/// Waits for a task's changes.
 pub(super) struct Changes {
     /// Notified of changes by this process. `None` if the task runs elsewhere.
     here: Option<watch::Receiver<()>>,
@@ -63,7 +61,6 @@ impl Changes {
         }
     }
 
-    /// Whether the task runs in this process.
     pub(super) fn is_here(&self) -> bool {
         self.here.is_some()
     }
@@ -102,7 +99,6 @@ impl Tasks {
         Self(Arc::new(TasksState { store: Box::new(store), limits, owner: Box::new(owner), running: Mutex::default() }))
     }
 
-    /// Reserves a slot for a running task.
     pub(super) fn reserve_slot(&self, id: &str, owner: &str) -> Result<(Slot, CancellationToken), ErrorObject> {
         let (stop, (changes, _)) = (CancellationToken::new(), watch::channel(()));
         let mut running = self.running();
@@ -135,7 +131,6 @@ impl Tasks {
         Ok(changed)
     }
 
-    /// The task's changes from now on.
     pub(super) fn changes(&self, id: &str) -> Changes {
         let here = self.running().get(id).map(|running| running.changes.subscribe());
         Changes { here, poll_interval: self.poll_interval() }

@@ -152,7 +152,7 @@ fn in_task(call: ToolInvocation, earlier: Arc<InputByKey>) -> impl Fn(Context, T
 #[derive(Debug)]
 struct InputOfTask {
     input: TaskInput,
-    /// From before the task, by key.
+    /// The input from before the task, by key.
     earlier: Arc<InputByKey>,
 }
 

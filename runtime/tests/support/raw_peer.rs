@@ -1,4 +1,4 @@
-//! The remote end of a connection, which the test drives.
+//! The remote end of a connection, driven by the test.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 
-/// The remote end of a connection. Sends and receives lines without interpreting them.
+/// Sends and receives lines without interpreting them.
 pub(crate) struct RawPeer {
     reader: RawReader,
     writer: RawWriter,
@@ -40,7 +40,7 @@ impl RawWriter {
 }
 
 impl RawPeer {
-    /// Creates a pipe and calls `run` with its other end. Returns the result of `run`, too.
+    /// Creates a pipe and calls `run` with its other end. Also returns the result of `run`.
     pub(crate) fn connect<T>(run: impl FnOnce(DuplexStream) -> T) -> (RawPeer, T) {
         let (here, there) = tokio::io::duplex(4096);
         (RawPeer::new(here), run(there))

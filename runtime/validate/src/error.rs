@@ -2,7 +2,6 @@
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SchemaError {
-    /// The value is not a JSON Schema.
     #[error("{0}")]
     Invalid(String),
     #[error("the reference {0:?} does not refer to a part of the schema")]

@@ -8,7 +8,6 @@ use serde_json::Map;
 
 use crate::error::SchemaError;
 
-/// The most subschemas in a schema.
 const MAX_SUBSCHEMAS: usize = 20_000;
 
 /// All subschemas reachable from the root, which is the first node.
@@ -34,7 +33,6 @@ pub(crate) struct Link<'s> {
     pub(crate) target: usize,
 }
 
-/// Which value a subschema applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AppliesTo {
     /// The same value as the enclosing schema.
@@ -80,7 +78,6 @@ pub(crate) fn holder(keyword: &str) -> Option<(Holds, AppliesTo)> {
     })
 }
 
-/// Keywords that refer to a schema.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 impl<'s> Graph<'s> {

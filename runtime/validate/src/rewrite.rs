@@ -19,7 +19,6 @@ use crate::graph::{AppliesTo, Graph, Holds, holder, is_metaschema};
 use crate::pattern::{backtracking, weight};
 use crate::size::expanded_sizes;
 
-/// The most patterns in a schema.
 const MAX_PATTERNS: usize = 250;
 
 /// What a metaschema costs per value inside the instance.

@@ -20,7 +20,7 @@ use crate::rewrite::rewrite;
 
 pub(crate) struct Schema {
     validator: Validator,
-    /// Whether it has patterns that are matched by backtracking, so that a check can end without an outcome.
+    /// Whether some pattern needs backtracking, so that a check may end without an outcome.
     backtracks: bool,
 }
 
@@ -39,10 +39,10 @@ impl CompiledSchema for Compiled {
     }
 }
 
-/// For a check on the caller's thread, where other tasks may be waiting: a few milliseconds.
+/// Budget for a check on the caller's thread, where other tasks may be waiting: a few milliseconds.
 const QUICK: Budget = Budget { steps: 50_000, stack: 128 << 10, time: Duration::from_millis(50) };
 
-/// For a check on a thread for blocking work.
+/// Budget for a check on a thread for blocking work.
 const THOROUGH: Budget = Budget { steps: 50_000_000, stack: 1 << 20, time: Duration::from_secs(2) };
 
 /// How long a check waits for others to finish.
@@ -57,7 +57,6 @@ const MAX_MATCHER_BYTES: usize = 1 << 20;
 /// How much work may go into listing a value's errors, in units. Bounds how many errors are collected.
 const MAX_EXPLAINED: u64 = 100_000;
 
-/// The most errors in a message.
 const MAX_ERRORS: usize = 5;
 
 /// Longest error in a message in bytes. Errors quote the value.

@@ -3,22 +3,22 @@
 use crate::error::SchemaError;
 use crate::graph::{AppliesTo, Graph};
 
-/// How many subschemas may apply to one value, with references expanded.
 pub(crate) const MAX_EXPANDED: u64 = 10_000;
 
 /// How deeply subschemas that apply to one value may be nested.
 const MAX_NESTED: usize = 100;
 
-/// Returns for each node how many subschemas apply to the same value, including itself, with references expanded.
+/// For each node, returns how many subschemas apply to the same value, including the node itself, with references
+/// expanded.
 ///
 /// This bounds the work of schemas whose references multiply: `{"allOf": [{"$ref": "#/$defs/a"}, {"$ref":
-/// "#/$defs/a"}]}` counts `a` twice. Subschemas of items and members are not counted, because the size of the instance
+/// "#/$defs/a"}]}` counts `a` twice. Subschemas for items and members do not count, because the size of the instance
 /// bounds them.
 ///
 /// # Errors
 ///
-/// Fails if more than [`MAX_EXPANDED`] subschemas apply to one value, or more than [`MAX_NESTED`] nested ones, as in a
-/// reference loop.
+/// Fails if more than [`MAX_EXPANDED`] subschemas apply to one value, or if more than [`MAX_NESTED`] are nested, as in
+/// a reference loop.
 pub(crate) fn expanded_sizes(graph: &Graph<'_>) -> Result<Vec<u64>, SchemaError> {
     let mut sizes = Sizes { graph, of: vec![None; graph.nodes.len()] };
     (0..graph.nodes.len()).map(|node| sizes.measure(node, 0).map(|measured| measured.size)).collect()

@@ -27,7 +27,7 @@ fn within_a_minute<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + 
     outcome.recv_timeout(Duration::from_secs(60)).expect("the test passes in time");
 }
 
-/// Returns a schema with the definitions `d0` to `d{levels}`, each of which refers to the next.
+/// A schema with definitions `d0` to `d{levels}`, each of which refers to the next.
 fn definitions(levels: usize, last: Value, each: impl Fn(Value) -> Value) -> Value {
     let next = |level: usize| json!({ "$ref": format!("#/$defs/d{}", level + 1) });
     let mut definitions: Map<String, Value> =
@@ -36,7 +36,7 @@ fn definitions(levels: usize, last: Value, each: impl Fn(Value) -> Value) -> Val
     json!({ "type": "object", "$defs": definitions, "$ref": "#/$defs/d0" })
 }
 
-/// Returns a schema whose evaluation time doubles with each level of the instance, for 60 levels.
+/// A schema whose evaluation time doubles with each of 60 levels of the instance.
 fn doubling_by_level() -> Value {
     definitions(60, json!({ "maxProperties": 5 }), |next| {
         let member = json!({ "properties": { "x": next } });
@@ -62,7 +62,7 @@ async fn connected(server: Server) -> Client {
     Client::builder("client", "1").validate(JsonSchema).connect(here.0, here.1).await.expect("connected")
 }
 
-/// Connects to a server with one tool, which has an output schema and returns its arguments as structured content.
+/// Connects to a server whose only tool has an output schema and returns its arguments as structured content.
 async fn connected_to_tool_with(output: Value) -> Client {
     let (here, there) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(there);

@@ -88,7 +88,6 @@ const fn peer(name: &'static str, revision: &'static str, features: &'static str
 }
 
 impl Consumer {
-    /// Returns a client's and a server's message.
     fn messages(&self) -> [Value; 2] {
         let mut params = json!({ "name": "add", "arguments": { "a": 2, "b": 3 } });
         let mut result = json!({ "content": [{ "type": "text", "text": "5" }], "isError": false });
@@ -135,7 +134,6 @@ impl Profile {
     }
 }
 
-/// The figures of all rounds.
 #[derive(Clone, Default)]
 struct Costs {
     wall: Vec<f64>,
@@ -189,7 +187,7 @@ fn table(profile: Profile, revision: &str, costs: &[Costs]) -> Vec<Case> {
     cases
 }
 
-/// How often a build that takes less than a second is repeated in a round.
+/// The number of times that a round repeats a build that takes less than a second.
 const REPEATS: usize = 3;
 
 fn measure(consumer: &Consumer, profile: Profile) -> anyhow::Result<Costs> {
@@ -213,7 +211,6 @@ fn measure(consumer: &Consumer, profile: Profile) -> anyhow::Result<Costs> {
     Ok(costs)
 }
 
-/// A consumer with a temporary target folder.
 struct Project<'a> {
     consumer: &'a Consumer,
     profile: Profile,

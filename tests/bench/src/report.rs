@@ -51,7 +51,6 @@ impl Report {
     }
 }
 
-/// Returns the name and the locked version of a crate.
 fn locked(lock: &str, name: &str) -> Option<String> {
     let package = lock.split("[[package]]").find(|package| package.contains(&format!("name = \"{name}\"\n")))?;
     let version = package.lines().find_map(|line| line.strip_prefix("version = "))?;

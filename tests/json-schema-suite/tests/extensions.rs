@@ -11,7 +11,6 @@ use serde_json::Value;
 #[path = "../../../codegen/tests/support/documents.rs"]
 mod documents;
 
-/// The numbers of definitions and documents in a file.
 #[derive(Debug, Default)]
 struct Tally {
     definitions: usize,

@@ -1,7 +1,7 @@
 //! Tables written by hand that complement the released schemas.
 //!
 //! [`FIXUPS`] repairs mistakes in the schemas. [`decisions`] determines which member of an overlapping union a document
-//! belongs to. [`repeated`] lists the definitions that inline schemas repeat. Whoever wrote these tables looked at the
+//! belongs to. [`repeated`] lists the definitions that inline schemas repeat. These tables were written from the
 //! schemas alone. The generator has separate tables, and the tests prove that they agree. An `at` is a JSON pointer
 //! below the schema's definitions, without the leading slash.
 

@@ -305,7 +305,6 @@ pub fn members<'s>(schema: &'s Value, pointer: &str) -> &'s [Value] {
     union["anyOf"].as_array().unwrap_or_else(|| panic!("{pointer} has no `anyOf`"))
 }
 
-/// Rewrites an `anyOf` as a chain of `if`/`then`/`else`.
 fn decide(schema: &mut Value, pointer: &str, rules: &[Rule]) {
     let dialect = draft(schema);
     let members = members(schema, pointer).to_vec();

@@ -2,7 +2,7 @@
 //! exactly the documents that the schema accepts, and lose no data.
 //!
 //! [`check`] compares a decoder with an independent [judge](judge::Judge). The [documents](instances::Instances) are
-//! made from the schema alone. Both are independent of the generator.
+//! made from the schema alone. Neither depends on the generator.
 
 #![allow(deprecated, reason = "the tests include deprecated types")]
 #![allow(missing_debug_implementations, reason = "no test prints these types")]
@@ -363,7 +363,6 @@ fn float(number: &Number) -> f64 {
     number.as_f64().expect("numbers in serde_json are finite")
 }
 
-/// Compares an integer with a double that is a fraction or beyond ±2^100.
 fn against_float(integer: i128, float: f64) -> Ordering {
     if float.abs() > 2f64.powi(100) {
         return 0f64.total_cmp(&float);
@@ -411,7 +410,7 @@ fn capitalized(name: &str) -> String {
 }
 
 /// Moves definitions inside definitions to the root, where references in exported schemas expect them. If several
-/// definitions contain the same one, the later ones also become `OUTER.INNER`, as the generator names them.
+/// definitions contain the same one, the later ones become `OUTER.INNER`, as the generator names them.
 ///
 /// # Panics
 ///

@@ -509,7 +509,6 @@ fn definitions(document: &Json) -> (String, Vec<String>) {
     (container.to_owned(), names.unwrap_or_default())
 }
 
-/// Returns the paths of all nodes that `wanted` accepts.
 fn paths(document: &Json, wanted: impl Fn(&Path, &Json) -> bool) -> Vec<Path> {
     fn walk(json: &Json, path: &mut Path, wanted: &dyn Fn(&Path, &Json) -> bool, found: &mut Vec<Path>) {
         if wanted(path, json) {
@@ -535,7 +534,6 @@ fn pointer(path: &[String]) -> String {
     path.iter().map(|step| format!("/{}", escape(step))).collect()
 }
 
-/// Chooses a definition or a node inside one.
 fn any_node(document: &Json, rng: &mut Rng) -> Option<Path> {
     choose(paths(document, |path, _| path.len() >= 2), rng)
 }

@@ -106,7 +106,6 @@ impl Shape {
         }
     }
 
-    /// Returns `null` inside this many containers.
     fn text(self, depth: usize) -> String {
         let brackets = |array, object| move |level| if self.is_array(level) { array } else { object };
         let mut text: String = (0..depth).map(brackets("[", r#"{"a":"#)).collect();
@@ -123,7 +122,6 @@ impl Shape {
     }
 }
 
-/// Returns the number of containers around the first `"@"`.
 fn containers_around(template: &str) -> usize {
     fn find(value: &Value) -> Option<usize> {
         match value {
@@ -137,7 +135,6 @@ fn containers_around(template: &str) -> usize {
     find(&template).expect("a template has a place")
 }
 
-/// Replaces the first `"@"` with the value.
 fn with_value(template: &str, value: Value) -> Value {
     fn find(template: &mut Value) -> Option<&mut Value> {
         match template {

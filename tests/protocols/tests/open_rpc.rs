@@ -14,7 +14,7 @@ use mcpgen_runtime::{Context, Router};
 use mcpgen_types::{ErrorObject, Number, Request};
 use serde_json::json;
 
-/// Plain JSON-RPC, without handshake and cancellation.
+/// Plain JSON-RPC, which has no handshake and no cancellation.
 struct Sums;
 
 impl Protocol for Sums {

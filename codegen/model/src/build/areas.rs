@@ -99,7 +99,6 @@ fn split_common(types: &Types, error_codes: &[ErrorCode], uses: &[Vec<TypeId>], 
     }
 }
 
-/// Returns whether a type may move: out of [`COMMON`], or into [`CAPABILITIES`].
 fn may_move(from: &str, to: &str) -> bool {
     from == COMMON || (to == CAPABILITIES && from != CAPABILITIES)
 }
@@ -141,7 +140,6 @@ pub fn area_of_method(method: &str) -> String {
     }
 }
 
-/// Turns a name into a module name that no other file has.
 fn area_name(name: &str) -> String {
     match module_name(name) {
         taken if [COMMON, MESSAGES, JSON_RPC, CHECKS, JSON_SCHEMA, "mod"].contains(&taken.as_str()) => {

@@ -93,7 +93,6 @@ pub(super) struct Builder<'a> {
     /// The definitions by fingerprint, except those that share one. Inline copies of a definition become references to
     /// it.
     definitions: BTreeMap<String, TypeId>,
-    /// The inline types by fingerprint, so that equal ones are merged.
     known: BTreeMap<String, TypeId>,
     /// Where each inline type occurs. Definitions have no entries.
     pub(super) occurrences: Vec<Vec<Occurrence>>,
@@ -207,7 +206,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the definition that an inline schema copies.
     fn copied(&self, schema: &Schema) -> Option<TypeId> {
         if !is_type(&schema.kind) || self.definitions.is_empty() {
             return None;
@@ -230,7 +228,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns a scalar or a list with its limit, or `None` if the Rust type already enforces the limit.
     fn limited(&mut self, kind: &Kind, at: &Occurrence) -> Option<Bounded> {
         let limit = Some(limit(kind)?);
         Some(Bounded { inner: self.plain(kind, at), limit, checks: Vec::new() })
@@ -422,10 +419,8 @@ impl Decision {
     }
 }
 
-/// The budget for proving that a definition accepts every value.
 const BUDGET: Budget = Budget { steps: 1_000 };
 
-/// Returns the definitions that accept every JSON value.
 fn universal(normalised: &Normalised) -> BTreeSet<String> {
     let definitions = &normalised.checks;
     // Samples take little time, and rule out most definitions without a proof.
@@ -484,7 +479,6 @@ pub(super) fn used_checks<'c>(checks: impl IntoIterator<Item = &'c Check>, all: 
     all.iter().filter(|(name, _)| used.contains(name.as_str())).map(|(n, c)| (n.clone(), c.clone())).collect()
 }
 
-/// Returns the limit of a scalar or a list, or `None` if the Rust type enforces it.
 fn limit(kind: &Kind) -> Option<Limit> {
     match kind {
         Kind::String(length) if !length.is_free() => Some(Limit::Length(length.clone())),
@@ -505,7 +499,6 @@ fn is_all_unsigned(bounds: &Bounds) -> bool {
 /// An array with more leading items becomes a list with a check.
 const MAX_TUPLE: usize = 32;
 
-/// Returns whether a Rust tuple expresses the array exactly.
 fn is_tuple(array: &Array) -> bool {
     let count = array.first.len() as u64;
     array.first.len() <= MAX_TUPLE && array.length.min == count && array.length.max.is_none_or(|max| max == count)

@@ -22,7 +22,6 @@ pub(super) enum Conventions {
     Open,
 }
 
-/// The budget for each union.
 const BUDGET: Budget = Budget { steps: 20_000 };
 
 /// Returns two variants that the decision confuses, or `None` if it provably accepts every document that some variant

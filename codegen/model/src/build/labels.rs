@@ -68,7 +68,6 @@ pub(super) fn constant(schema: &Schema) -> Option<&Json> {
     }
 }
 
-/// Labels a variant that no constant distinguishes.
 fn variant_label(schema: &Schema) -> String {
     match &schema.unchecked().kind {
         Kind::Ref(name) => name.clone(),
@@ -83,7 +82,6 @@ fn variant_label(schema: &Schema) -> String {
     }
 }
 
-/// Describes a variant in a message.
 pub(super) fn readable(schema: &Schema) -> String {
     match &schema.kind {
         Kind::Ref(name) => name.clone(),

@@ -72,7 +72,6 @@ impl Builder<'_> {
         constant(self.algebra.follow(&method.schema)?)?.as_str().map(str::to_owned)
     }
 
-    /// Returns the definition that an inline message copies.
     fn copied_definition(&self, schema: &Schema) -> Option<TypeId> {
         let Kind::Object(_) = &schema.kind else { return None };
         let directions = MessageSet::ALL.map(MessageSet::definition);

@@ -62,7 +62,7 @@ pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<us
     (!separable).then_some(large)
 }
 
-/// A schema that more nested references lead to counts as unknown.
+/// A schema behind more nested references counts as unknown.
 const MAX_DEPTH: u32 = 48;
 
 struct Search<'a> {
@@ -75,7 +75,6 @@ struct Search<'a> {
 /// A way to split a group of variants: each condition selects some of them. `None` is "otherwise".
 type Split = Vec<(Option<Condition>, Vec<usize>)>;
 
-/// A variant and the objects that it allows at a path.
 struct Candidate<'s> {
     variant: usize,
     objects: Vec<&'s Object>,
@@ -324,7 +323,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the JSON types that a schema accepts, or all types if that is unknown.
+    /// Returns the JSON types that a schema accepts, or all types if they are unknown.
     fn types(&self, schema: &Schema, depth: u32) -> JsonTypes {
         match &schema.kind {
             _ if depth > MAX_DEPTH => JsonTypes::ALL,
@@ -345,13 +344,11 @@ impl<'a> Search<'a> {
     }
 }
 
-/// A path and what each variant says about it.
 struct KeyPath<'s> {
     segments: Vec<String>,
     at: Vec<AtPath<'s>>,
 }
 
-/// What a variant requires at a path.
 struct AtPath<'s> {
     required: bool,
     /// Whether the schema names the value in at least one object.
@@ -363,7 +360,6 @@ struct AtPath<'s> {
 }
 
 impl AtPath<'_> {
-    /// Returns the allowed values, if every schema lists them.
     fn values(&self) -> Option<Vec<Json>> {
         let mut all = Vec::new();
         for schema in &self.schemas {

@@ -1,4 +1,4 @@
-//! The Language Server Protocol's `metaModel.json`: requests, notifications, and types in its own notation.
+//! The Language Server Protocol's `metaModel.json`: requests, notifications, and types that are not JSON Schema.
 
 use indexmap::IndexMap;
 use mcpgen_schema::json::pointer::escape;
@@ -68,7 +68,6 @@ fn read(mut document: Document) -> Result<Contents, Error> {
 struct Reading<'a> {
     structures: IndexMap<&'a str, &'a Json>,
     definitions: IndexMap<String, Json>,
-    /// The number of members in all structures so far.
     members: usize,
     origins: Origins,
     problems: Problems,
@@ -140,7 +139,6 @@ impl<'a> Reading<'a> {
         name
     }
 
-    /// Returns the object schema of a structure, with inherited members.
     fn structure(&mut self, pointer: &str, item: &'a Json) -> Option<Json> {
         if self.members > MAX_MEMBERS {
             return None;

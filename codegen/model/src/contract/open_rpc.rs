@@ -12,7 +12,6 @@ use super::origins::Origins;
 use super::reader::{Contents, ErrorCode, Message, Problems, Reader};
 use crate::text::names::type_name;
 
-/// The keyword for definitions in the converted schema.
 const CONTAINER: &str = "definitions";
 
 const SCHEMAS: &str = "#/components/schemas/";
@@ -62,7 +61,6 @@ fn read(mut document: Document) -> Result<Contents, Error> {
 struct Reading<'a> {
     root: &'a Json,
     definitions: IndexMap<String, Json>,
-    /// The definitions for shared content descriptors, by pointer.
     descriptors: HashMap<String, String>,
     errors: Vec<ErrorCode>,
     origins: Origins,
@@ -214,7 +212,6 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the definition for a shared content descriptor.
     fn shared(&mut self, descriptor: &Descriptor<'a>) -> Option<String> {
         let name = descriptor.pointer.strip_prefix(DESCRIPTORS)?.strip_suffix("/schema")?;
         if !self.descriptors.contains_key(&descriptor.pointer) {

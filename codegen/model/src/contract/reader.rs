@@ -22,7 +22,6 @@ pub(super) struct Contents {
 }
 
 pub(super) struct ErrorCode {
-    /// A name such as `NotFound`.
     pub(super) name: String,
     pub(super) code: i64,
     pub(super) description: Option<String>,
@@ -30,9 +29,7 @@ pub(super) struct ErrorCode {
 
 /// A message for which the contract defines only params and result.
 pub(super) struct Message {
-    /// Where the contract defines the message.
     pub(super) pointer: String,
-    /// The name that its definition gets.
     pub(super) name: String,
     pub(super) method: String,
     pub(super) direction: Direction,

@@ -74,7 +74,6 @@ fn set<T: Clone>(table: &mut BTreeMap<String, Vec<Option<T>>>, name: &str, count
     row[index].get_or_insert(value);
 }
 
-/// Ensures that each rule matches something.
 fn check_rules(graph: &Graph<'_>, rules: &Rules, conversions: &Conversions) -> Result<(), Error> {
     let is_renamed = |name: &str| {
         let has = |definition: &str| conversions.definitions.contains_key(definition);
@@ -86,7 +85,6 @@ fn check_rules(graph: &Graph<'_>, rules: &Rules, conversions: &Conversions) -> R
     }
 }
 
-/// The budget for comparing the checks of two types.
 const BUDGET: Budget = Budget { steps: 20_000 };
 
 /// Returns the class of each node's checks. Checks are equal if each provably accepts what the other accepts.
@@ -136,7 +134,6 @@ fn classes(nodes: &[Node], checks: &HashMap<usize, usize>) -> Vec<usize> {
     }
 }
 
-/// Numbers distinct keys in the order in which they occur.
 fn numbered<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize> {
     let mut numbers = HashMap::new();
     keys.map(|key| {
@@ -146,7 +143,6 @@ fn numbered<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> Vec<usize
     .collect()
 }
 
-/// Returns the node with other references.
 fn map(node: &Node, new: &mut dyn FnMut(usize) -> usize) -> Node {
     match node {
         Node::List(items, length) => Node::List(new(*items), length.clone()),
@@ -173,7 +169,6 @@ fn map(node: &Node, new: &mut dyn FnMut(usize) -> usize) -> Node {
 }
 
 impl Conversions {
-    /// Replaces the numbers of nodes with those of their classes.
     fn merge(&mut self, nodes: &[Node], classes: &[usize]) {
         for (node, class) in nodes.iter().zip(classes) {
             if *class == self.classes.len() {

@@ -1,4 +1,4 @@
-//! Flattens the types of all revisions into one graph without names and aliases.
+//! Flattens the types of all revisions into one graph that has neither names nor aliases.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -87,11 +87,9 @@ pub(super) struct Graph<'m> {
     /// Assertions that the nodes do not express.
     pub(super) checks: HashMap<NodeId, Checks<'m>>,
     rules: &'m Rules,
-    /// The rules that matched a member or a type.
     pub(super) used_rules: BTreeSet<String>,
 }
 
-/// Assertions that a node cannot express, with the definitions they refer to.
 pub(super) struct Checks<'m> {
     pub(super) all: Check,
     pub(super) definitions: &'m Definitions,
@@ -101,7 +99,6 @@ pub(super) struct Nodes<'g, 'm> {
     graph: &'g mut Graph<'m>,
     protocol: &'m Protocol,
     known: HashMap<Type, NodeId>,
-    /// The nodes of constants, by their JSON text.
     constants: HashMap<String, NodeId>,
 }
 

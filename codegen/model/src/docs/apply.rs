@@ -13,7 +13,6 @@ pub struct Lifetimes {
     since: HashMap<DocTarget, String>,
     /// The last revision of items that the newest revision lacks.
     until: HashMap<DocTarget, String>,
-    /// The newest released revision.
     newest: Option<String>,
 }
 
@@ -88,8 +87,8 @@ fn with_deprecations(mut def: TypeDef, deprecated: &BTreeSet<DocTarget>) -> Type
     def
 }
 
-/// Returns the message if the target is the `id` of one. JSON-RPC has always required `id`, even where a schema does
-/// not say so, so it is as old as its message.
+/// If the target is the `id` of a message, returns the message. JSON-RPC has always required `id`, even where a schema
+/// does not say so, so it is as old as its message.
 fn owner_of_envelope(protocol: &Protocol, target: &DocTarget) -> Option<DocTarget> {
     let DocTarget::Member(owner, member) = target else { return None };
     let is_message = || protocol.find(owner).is_some_and(|def| Tag::of(def).is_some());

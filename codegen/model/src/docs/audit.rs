@@ -68,7 +68,6 @@ impl DocBook {
     }
 }
 
-/// The items of all revisions, and the stale entries found so far.
 struct Audit<'p> {
     protocols: &'p [&'p Protocol],
     targets: BTreeSet<DocTarget>,

@@ -1,4 +1,4 @@
-//! Reads the documentation files. All revisions share theirs; each extension has its own file.
+//! Reads the documentation files. All revisions share theirs, and each extension has one file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,6 @@ const EXTENSIONS: &str = "extensions";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DocBook {
-    /// The documentation of an extension's module.
     pub(super) module: Option<DocEntry>,
     pub(super) types: BTreeMap<String, TypeEntry>,
     pub(super) methods: BTreeMap<String, MethodEntry>,
@@ -30,7 +29,6 @@ pub struct DocBook {
     pub(super) order: Vec<String>,
     /// Example values for a member in every type (`name`) or in one type (`Tool.name`).
     pub(super) samples: BTreeMap<String, Json>,
-    /// The documentation of extensions, by name.
     #[serde(skip)]
     pub(super) extensions: BTreeMap<String, DocBook>,
 }

@@ -80,7 +80,6 @@ struct Examples<'p> {
     validator: Validator<'p>,
 }
 
-/// Where a value goes: the type of the object, and the member.
 #[derive(Clone, Copy)]
 struct Place<'p> {
     owner: &'p str,

@@ -9,7 +9,6 @@ pub(super) fn targets(protocol: &Protocol) -> impl Iterator<Item = DocTarget> {
     module.chain(types).chain(methods)
 }
 
-/// Returns a type and everything in it.
 fn in_type(def: &TypeDef) -> Vec<DocTarget> {
     let name = || def.name.clone();
     let inner: Vec<DocTarget> = match &def.shape {

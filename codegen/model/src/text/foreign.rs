@@ -81,7 +81,6 @@ fn spans(line: &str) -> String {
     out
 }
 
-/// Returns the position of the first unescaped backtick.
 fn unescaped_tick(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.char_indices().find_map(|(at, c)| {

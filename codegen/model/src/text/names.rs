@@ -119,7 +119,6 @@ fn is_keyword(name: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct Namespace {
     taken: BTreeSet<String>,
-    /// The last number used for each name.
     numbers: BTreeMap<String, usize>,
 }
 

@@ -69,7 +69,7 @@ impl Language {
 
     /// Returns whether a text is in the set, given the answers for the sets it is composed of, in visiting order.
     fn combine(&self, answers: &mut impl Iterator<Item = bool>) -> bool {
-        // Every part must consume its answers, so no short-circuiting.
+        // Every part must consume its answers, so this must not stop early.
         match self {
             Self::All(parts) => parts.iter().filter(|part| !part.combine(answers)).count() == 0,
             Self::Any(parts) => parts.iter().filter(|part| part.combine(answers)).count() > 0,

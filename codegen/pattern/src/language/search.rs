@@ -25,7 +25,7 @@ pub(super) fn words(language: &Language, count: usize) -> Result<Vec<String>, Un
     shortest(&graph, &alphabet, count)
 }
 
-/// Builds the graph, up to the first accepting state if one is enough.
+/// Builds the graph, but only up to the first accepting state if one is enough.
 fn explore(language: &Language, alphabet: &Alphabet, only_first: bool, fuel: &mut Fuel) -> Result<Graph, Undecided> {
     let mut parts = Vec::new();
     language.visit(&mut |part| parts.push(part));

@@ -163,7 +163,7 @@ impl Search<'_> {
             }
         }
         let options: Vec<&[Json]> = items.iter().map(|goal| known[goal].as_slice()).collect();
-        // Which item took a value, by the value's key.
+        // The item that took each value, by the value's key.
         let mut taken: HashMap<String, (usize, &Json)> = HashMap::new();
         for item in 0..items.len() {
             if !assign(item, &options, &mut taken, &mut HashSet::new()) {

@@ -76,7 +76,6 @@ impl Range {
     }
 }
 
-/// A set of member names.
 #[derive(Clone, Debug)]
 pub(super) enum Names {
     One(String),
@@ -100,7 +99,6 @@ impl Names {
 
 pub(super) struct Formulas<'a> {
     nodes: Vec<Node>,
-    /// The nodes by their debug text.
     known: HashMap<String, Formula>,
     key: String,
     definitions: Vec<Definition<'a>>,

@@ -72,7 +72,6 @@ impl Search<'_> {
     }
 }
 
-/// Returns the equivalent check for a node without nested formulas.
 fn check(node: &Node) -> Option<Check> {
     Some(match node {
         Node::Bounds(bounds) => Check::Bounds(bounds.clone()),

@@ -117,7 +117,6 @@ impl Search<'_> {
         Ok(options)
     }
 
-    /// Returns what the value of the member `name` must satisfy.
     fn goal_of(&self, object: &Object, name: &str) -> Result<Goal, Reason> {
         let mut goal = Vec::new();
         for (names, formula) in &object.each {

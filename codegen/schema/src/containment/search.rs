@@ -57,7 +57,6 @@ pub(super) struct Search<'a> {
     results: HashMap<Goal, (Outcome, usize)>,
     /// The goals of the running searches, with their depths.
     running: HashMap<Goal, usize>,
-    /// Goals whose results are provisional.
     provisional: Vec<Goal>,
     /// The outermost running search that the current one depends on.
     used: usize,

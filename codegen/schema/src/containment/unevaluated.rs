@@ -4,7 +4,6 @@ use super::formula::{Formula, Formulas, Node};
 use super::verdict::Reason;
 use crate::check::{Check, Definitions, Unevaluated};
 
-/// The members and items that a check evaluates.
 #[derive(Clone, Default)]
 struct Evaluated {
     all_members: bool,
@@ -81,7 +80,6 @@ impl<'a> Formulas<'a> {
         self.all([base, any])
     }
 
-    /// Returns the checks on all members and items except the evaluated ones.
     fn rest(&mut self, it: &'a Unevaluated, scope: &'a Definitions, evaluated: Evaluated) -> Formula {
         let mut all = Vec::new();
         if let Some(check) = it.members.as_ref().filter(|_| !evaluated.all_members) {

@@ -50,7 +50,6 @@ impl<'a> Cursor<'a> {
         self.wrong_value(&closest).unwrap_or_else(|| self.wrong_members(&closest))
     }
 
-    /// Creates the error if the guards expect certain values at a path.
     fn wrong_value(self, failed: &[&Condition]) -> Option<Error> {
         let (path, _) = failed.iter().find_map(|condition| condition.value())?;
         let values = failed.iter().filter_map(|condition| condition.value()).filter(|(other, _)| *other == path);
@@ -67,7 +66,6 @@ impl<'a> Cursor<'a> {
         Some(self.locate(path.iter().rev().fold(no_variant(expected, None), at_segment)))
     }
 
-    /// Creates the error if the guards expect members to be present or absent.
     fn wrong_members(self, failed: &[&Condition]) -> Error {
         let mut wanted = Vec::new();
         let mut unwanted = Vec::new();
@@ -116,7 +114,6 @@ impl Condition {
         }
     }
 
-    /// Returns whether the condition holds, given the value at its path.
     fn holds(&self, value: Option<Cursor<'_>>) -> bool {
         match self {
             Self::Type(types) => value.is_some_and(|value| types.contains(value.types())),
@@ -141,7 +138,6 @@ impl Condition {
 }
 
 impl Guard {
-    /// Returns the JSON types that can satisfy all conditions.
     fn types(&self) -> JsonTypes {
         self.when.iter().fold(JsonTypes::ALL, |types, condition| types.intersection(condition.types()))
     }

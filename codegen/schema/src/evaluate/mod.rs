@@ -125,7 +125,6 @@ impl<'v> Cursor<'v> {
         Ok(members)
     }
 
-    /// Returns the first item that equals an earlier one.
     fn duplicate(self) -> Option<Self> {
         let Value::Json(Json::Array(items)) = self.0 else { return None };
         let mut seen = HashSet::new();
@@ -191,7 +190,6 @@ impl<'v> Cursor<'v> {
         self.locate(Error::new("missing required member").at_key(name))
     }
 
-    /// Creates the error for a member whose name violates a check.
     fn wrong_name(self, error: &Error) -> Error {
         self.locate(error.clone().in_name())
     }
@@ -201,7 +199,6 @@ impl<'v> Cursor<'v> {
     }
 }
 
-/// Creates the error for a value that no guard accepts.
 fn no_variant(expected: String, found: Option<String>) -> Error {
     match found {
         Some(found) => Error::expected(expected, found),

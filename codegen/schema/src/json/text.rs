@@ -20,7 +20,6 @@ pub struct JsonText {
     root: Place,
 }
 
-/// Where a value is in the text.
 #[derive(Debug, Default)]
 struct Place {
     range: Range<usize>,

@@ -194,7 +194,6 @@ pub fn is_integer(number: &Number) -> bool {
     integer(number).is_some() || float(number).fract() == 0.0
 }
 
-/// A number that compares exactly.
 #[derive(Clone, Copy)]
 pub(crate) struct Numeric<'n>(pub(crate) &'n Number);
 

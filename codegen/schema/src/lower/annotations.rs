@@ -39,7 +39,6 @@ impl Keywords<'_> {
         }
     }
 
-    /// Reads OpenAPI's `discriminator`.
     pub(super) fn discriminator(self) -> Option<Discriminator> {
         let json = self.get("discriminator")?;
         let property = json.get("propertyName")?.as_str()?.to_owned();

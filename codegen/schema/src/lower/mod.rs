@@ -62,7 +62,6 @@ pub(crate) struct OneOf {
     pub check: Check,
 }
 
-/// The assertions about one JSON type.
 struct Typed {
     kind: Kind,
     /// Whether no keyword affects the kind.
@@ -80,7 +79,6 @@ impl Typed {
     }
 }
 
-/// A schema object and its JSON pointer.
 #[derive(Clone, Copy)]
 struct Keywords<'k> {
     json: &'k IndexMap<String, Json>,
@@ -194,7 +192,6 @@ impl<'a> Lower<'a> {
         Lowered { schema, check }
     }
 
-    /// Lowers `$ref`, `$dynamicRef` and `$recursiveRef`.
     fn reference(&mut self, of: Keywords<'_>, keyword: &str) -> Option<Lowered> {
         let target = of.get(keyword)?;
         let (why, remedy) = match self.references.target(of.pointer, keyword) {

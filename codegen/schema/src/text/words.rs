@@ -100,7 +100,6 @@ pub(crate) fn is_multiple(number: &str, divisor: &str) -> bool {
     (0..power).fold(digits % unit, |rest, _| rest * 10 % unit) == 0
 }
 
-/// Returns the significant digits and the exponent.
 fn decimal(text: &str) -> Option<(u128, i32)> {
     let (integral, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = format!("{integral}{fraction}");
@@ -123,7 +122,6 @@ pub(crate) fn path_text(mut segments: Vec<String>) -> String {
     format!("{}…{}", segments[..begin].concat(), segments[end..].concat())
 }
 
-/// Returns the number of segments that fit into [`PATH_END_WIDTH`].
 fn fitting<'a>(segments: impl Iterator<Item = &'a String>) -> usize {
     let widths = segments.scan(0, |width, segment| {
         *width += segment.chars().count();

@@ -16,7 +16,7 @@ struct Fragment {
     validator: jsonschema::Validator,
     /// Which of the documents it accepts.
     accepted: Vec<bool>,
-    /// Index of the fragment it was derived from.
+    /// The index of the fragment that it was derived from.
     origin: usize,
 }
 
@@ -209,7 +209,6 @@ fn vary(json: &Json, random: &mut Random) -> Json {
     changed
 }
 
-/// Changes a number or flips a flag.
 fn change(json: &mut Json, random: &mut Random) {
     match json {
         Json::Number(number) => {

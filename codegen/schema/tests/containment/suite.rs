@@ -25,7 +25,6 @@ const MISTAKES: [&str; 9] = [
     "draft2020-12/unsatisfiable/ref.json 15",
 ];
 
-/// Answers counted per category.
 #[derive(Default)]
 struct Row {
     right: usize,

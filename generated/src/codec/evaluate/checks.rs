@@ -18,7 +18,6 @@ struct Scope<'c> {
     /// The results by definition, value, and whether evaluated members and items are wanted. Without them, nested
     /// alternatives take exponential time.
     results: RefCell<HashMap<(usize, Place, bool), KnownResult>>,
-    /// The number of nested checks that are being evaluated.
     depth: Cell<usize>,
 }
 

@@ -53,7 +53,6 @@ impl<'a> Cursor<'a> {
         self.wrong_value(&closest).unwrap_or_else(|| self.wrong_members(&closest))
     }
 
-    /// Creates the error if the guards expect certain values at a path.
     fn wrong_value(self, failed: &[&Condition]) -> Option<Error> {
         let (path, _) = failed.iter().find_map(|condition| condition.value())?;
         let values = failed.iter().filter_map(|condition| condition.value()).filter(|(other, _)| *other == path);
@@ -70,7 +69,6 @@ impl<'a> Cursor<'a> {
         Some(self.locate(path.iter().rev().fold(no_variant(expected, None), at_segment)))
     }
 
-    /// Creates the error if the guards expect members to be present or absent.
     fn wrong_members(self, failed: &[&Condition]) -> Error {
         let mut wanted = Vec::new();
         let mut unwanted = Vec::new();
@@ -119,7 +117,6 @@ impl Condition {
         }
     }
 
-    /// Returns whether the condition holds, given the value at its path.
     fn holds(&self, value: Option<Cursor<'_>>) -> bool {
         match self {
             Self::Type(types) => value.is_some_and(|value| types.contains(value.types())),
@@ -144,7 +141,6 @@ impl Condition {
 }
 
 impl Guard {
-    /// Returns the JSON types that can satisfy all conditions.
     fn types(&self) -> JsonTypes {
         self.when.iter().fold(JsonTypes::ALL, |types, condition| types.intersection(condition.types()))
     }

@@ -29,7 +29,7 @@ pub(super) struct Credentials {
     pub(super) resource: String,
     pub(super) access_token: SecretString,
     pub(super) refresh_token: Option<SecretString>,
-    /// In seconds since 1970.
+    /// When the access token expires, in seconds since 1970.
     pub(super) expires_at: Option<u64>,
     pub(super) scopes: BTreeSet<String>,
     /// The key that the tokens are bound to.
@@ -59,7 +59,6 @@ impl Credentials {
         Ok(self)
     }
 
-    /// Replaces the endpoints by those in the issuer's metadata.
     pub(super) fn with_endpoints(mut self, issuer: AuthorizationServerMetadata) -> Self {
         self.token_endpoint = issuer.token_endpoint.unwrap_or(self.token_endpoint);
         self.revocation_endpoint = issuer.revocation_endpoint;
@@ -75,12 +74,10 @@ impl Credentials {
         self.expires_at.is_some_and(|at| at <= now())
     }
 
-    /// Compares access tokens.
     pub(super) fn has_same_token(&self, other: &Self) -> bool {
         self.access_token.expose_secret() == other.access_token.expose_secret()
     }
 
-    /// The `Authorization` header.
     pub(super) fn authorization(&self) -> Result<HeaderValue, OAuthError> {
         let scheme = if self.dpop.is_some() { "DPoP" } else { "Bearer" };
         header(&format!("{scheme} {}", self.access_token.expose_secret()))

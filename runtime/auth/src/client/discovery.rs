@@ -14,9 +14,9 @@ use crate::metadata::{
 pub(super) struct Discovered {
     /// What to request tokens for.
     pub(super) resource: String,
-    /// From the resource's metadata.
+    /// The scopes that the resource's metadata lists.
     pub(super) scopes: Option<Vec<String>>,
-    /// Validated.
+    /// The server's validated metadata.
     pub(super) server: AuthorizationServerMetadata,
     /// Whether the server has no metadata (2025-03-26).
     pub(super) has_no_metadata: bool,
@@ -64,7 +64,7 @@ async fn resource_metadata(
     }
 }
 
-/// The metadata must be for this server: the resource is the server's URL or a prefix of it.
+/// Checks that the metadata is about this server: the resource must be the server's URL or a prefix of it.
 fn check_resource(resource: &str, server_url: &Url) -> Result<(), OAuthError> {
     let mismatch = || OAuthError::ResourceMismatch { found: resource.to_owned(), expected: server_url.to_string() };
     let parsed: Url = resource.parse().map_err(|_| mismatch())?;
@@ -77,7 +77,7 @@ fn check_resource(resource: &str, server_url: &Url) -> Result<(), OAuthError> {
     }
 }
 
-/// Requests an issuer's metadata, and checks that they name this issuer.
+/// Requests an issuer's metadata, and checks that it names this issuer.
 pub(super) async fn authorization_server(
     fetcher: &Fetcher,
     issuer: &str,

@@ -25,7 +25,7 @@ pub enum OAuthError {
         /// The URL of the MCP server.
         expected: String,
     },
-    /// The authorization server metadata belong to another issuer.
+    /// The authorization server's metadata belongs to another issuer.
     #[error("the metadata of the authorization server `{expected}` has the issuer `{found}`; they must be equal")]
     IssuerMismatch {
         /// The issuer in the metadata.
@@ -36,7 +36,7 @@ pub enum OAuthError {
     /// No authorization server metadata was found.
     #[error("the authorization server `{0}` has no metadata at its well-known URLs")]
     NoMetadata(String),
-    /// The metadata lack a member that the grant needs.
+    /// The metadata lacks a member that the grant needs.
     #[error("the metadata of the authorization server `{issuer}` has no `{member}`")]
     MissingMember {
         /// The issuer.
@@ -47,7 +47,7 @@ pub enum OAuthError {
     /// The authorization server does not support PKCE with S256.
     #[error("the authorization server `{0}` does not support PKCE with S256 (`code_challenge_methods_supported`)")]
     NoPkce(String),
-    /// The metadata contain no usable URL.
+    /// The metadata contains no usable URL.
     #[error("`{0}` is not a valid URL")]
     Url(String),
     /// The issuer of the configured client is not a URL.

@@ -169,7 +169,6 @@ impl Listening {
     }
 }
 
-/// Returns the target of a GET request.
 async fn read_target(stream: &mut TcpStream) -> io::Result<Option<String>> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {

@@ -27,7 +27,7 @@ use crate::metadata::issuer_url;
 use crate::store::{EntryKind, StoreKey};
 use crate::util::sha256;
 
-/// For this long after a login, a 401 does not cause another one.
+/// A 401 this soon after a login does not cause another login.
 const GIVE_UP: Duration = Duration::from_secs(60);
 
 /// Gets access tokens for one MCP server, and authorizes requests with them.
@@ -39,7 +39,6 @@ pub struct OAuthClient {
     server_url: Url,
     pub(super) options: OAuthOptions,
     pub(super) fetcher: Fetcher,
-    /// Nonces of token endpoints.
     pub(super) nonces: Nonces,
     /// Nonces of the MCP server, which may share its origin with a token endpoint.
     server_nonces: Nonces,
@@ -54,7 +53,7 @@ pub(super) struct State {
     /// Hash of the text last read from the store or written to it.
     stored: Option<String>,
     pub(super) credentials: Option<Arc<Credentials>>,
-    /// Set from the grant until the server accepts the credentials.
+    /// When the credentials were granted. `None` once the server has accepted them.
     pub(super) granted: Option<Instant>,
     /// How many times each set of scopes was requested after a 403.
     step_ups: BTreeMap<BTreeSet<String>, u32>,
@@ -148,7 +147,7 @@ impl OAuthClient {
         Ok(Some(headers))
     }
 
-    /// For a first attempt. Loads stored credentials, and refreshes those about to expire.
+    /// Returns credentials for a first attempt. Loads stored ones, and refreshes those about to expire.
     async fn current(&self) -> Result<Option<Arc<Credentials>>, OAuthError> {
         let (credentials, is_loaded) = {
             let state = self.state();
@@ -251,7 +250,6 @@ impl OAuthClient {
         self.grant(&found, scopes).await.map(Some)
     }
 
-    /// Requests more scopes, on top of those requested before.
     async fn step_up(&self, challenge: Option<&AuthChallenge>) -> Result<Option<Arc<Credentials>>, OAuthError> {
         let Some(required) = challenge.and_then(AuthChallenge::scopes) else { return Ok(None) };
         let mut scopes: BTreeSet<String> = required.into_iter().collect();
@@ -277,7 +275,6 @@ impl OAuthClient {
         discover(&self.fetcher, &self.server_url, challenge, preferred, self.options.legacy_discovery).await
     }
 
-    /// Scopes for a first login.
     fn initial_scopes(&self, challenge: Option<&AuthChallenge>, found: &Discovered) -> BTreeSet<String> {
         let configured = self.options.scopes.clone();
         let scopes = configured.or_else(|| challenge.and_then(AuthChallenge::scopes)).or_else(|| found.scopes.clone());

@@ -101,7 +101,6 @@ impl OAuthClient {
         (!is_same).then_some(moved)
     }
 
-    /// The token endpoint that issued these credentials.
     fn token_endpoint<'a>(&'a self, issued: &'a Credentials, client: &'a Identification) -> TokenEndpoint<'a> {
         TokenEndpoint {
             fetcher: &self.fetcher,

@@ -128,7 +128,6 @@ fn preferred_method(found: &Discovered) -> &'static str {
     ours.into_iter().find(|method| supported.iter().any(|known| known == method)).unwrap_or("none")
 }
 
-/// The OAuth error in a response, if any.
 pub(super) fn error_response(body: &SecretString) -> Option<ErrorResponse> {
     #[derive(Deserialize)]
     struct Body {

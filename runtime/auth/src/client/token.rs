@@ -21,7 +21,7 @@ use crate::fetch::{Fetcher, Reply, scope, seconds, shown};
 use crate::jose::JoseError;
 use crate::util::{now, random_text};
 
-/// In seconds.
+/// Lifetime of client assertions in seconds.
 const ASSERTION_LIFETIME: u64 = 60;
 
 /// Nonces for DPoP proofs, by the origin of the server that provided them.
@@ -43,7 +43,6 @@ impl Nonces {
     }
 }
 
-/// A token endpoint and the client that uses it.
 pub(super) struct TokenEndpoint<'a> {
     pub(super) fetcher: &'a Fetcher,
     pub(super) url: &'a Url,
@@ -130,7 +129,6 @@ impl TokenEndpoint<'_> {
         Ok((headers, form.finish().into()))
     }
 
-    /// Adds the client ID and the client's authentication.
     fn authenticate(&self, form: &mut Serializer<'_, String>, headers: &mut HeaderMap) -> Result<(), OAuthError> {
         let id = self.client.id.as_str();
         match &self.client.authentication {
@@ -169,7 +167,7 @@ impl TokenEndpoint<'_> {
     }
 }
 
-/// The header value is marked as sensitive.
+/// Creates a header value that is marked as sensitive.
 pub(super) fn header(text: &str) -> Result<HeaderValue, OAuthError> {
     let mut value = HeaderValue::from_str(text).map_err(|_| JoseError::Malformed("it cannot be sent in a header"))?;
     value.set_sensitive(true);

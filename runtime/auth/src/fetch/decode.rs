@@ -54,7 +54,6 @@ pub(crate) fn json<T: DeserializeOwned>(url: &Url, body: &SecretString) -> Resul
     Err(FetchError::Member { url, member: path, why })
 }
 
-/// The type of the value that serde complains about.
 fn found_type(error: &str) -> &'static str {
     let found = error.strip_prefix("invalid type: ").map(|found| found.split([' ', ',']).next().unwrap_or_default());
     match found {

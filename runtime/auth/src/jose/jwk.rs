@@ -105,7 +105,6 @@ pub struct Jwk {
 }
 
 impl Jwk {
-    /// From the uncompressed point of a P-256 key pair.
     pub(super) fn p256(point: &[u8]) -> Result<Self, JoseError> {
         let [4, coordinates @ ..] = point else { return Err(JoseError::Key("its point is compressed")) };
         let (x, y) = coordinates.split_at(coordinates.len() / 2);
@@ -216,7 +215,7 @@ fn decode(member: &Option<String>) -> Result<Vec<u8>, JoseError> {
     URL_SAFE_NO_PAD.decode(text).map_err(|_| JoseError::Key("a member is not base64url"))
 }
 
-/// An issuer's published keys, without invalid and unsupported ones.
+/// An issuer's published keys, except invalid and unsupported ones.
 #[derive(Clone, Debug, Default)]
 pub struct JwkSet {
     /// The keys.

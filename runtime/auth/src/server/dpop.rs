@@ -17,7 +17,6 @@ const WINDOW: u64 = 60;
 /// How long a proof must be remembered, in seconds. It may come from the future.
 const LIFETIME: u64 = 2 * WINDOW + 1;
 
-/// Algorithms accepted in proofs.
 pub(super) const ALGORITHMS: [Algorithm; 5] =
     [Algorithm::Es256, Algorithm::Es384, Algorithm::EdDsa, Algorithm::Rs256, Algorithm::Ps256];
 
@@ -31,13 +30,13 @@ pub(super) struct ProofChecker {
 /// How many proofs to remember per [`LIFETIME`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProofLimits {
-    /// Per key, so that no client uses up everyone's memory.
+    /// Limit per key, so that no client uses up everyone's memory.
     pub(super) per_key: usize,
-    /// Per key, in the space reserved for keys with few proofs, which busy keys cannot use up.
+    /// Limit per key in the space reserved for keys with few proofs, which busy keys cannot use up.
     pub(super) reserved_per_key: usize,
-    /// Of all keys, in the reserved space.
+    /// Limit for all keys in the reserved space.
     pub(super) reserved: usize,
-    /// Of all keys, in the common space.
+    /// Limit for all keys in the common space.
     pub(super) total: usize,
 }
 
@@ -52,7 +51,7 @@ impl Default for ProofLimits {
 struct UsedProofs {
     current: Period,
     previous: Period,
-    /// In seconds since 1970.
+    /// When the current period ends, in seconds since 1970.
     ends: u64,
 }
 
@@ -62,7 +61,6 @@ struct Period {
     proofs: HashSet<[u8; 32]>,
     /// Proofs per key, by the hash of its thumbprint.
     keys: HashMap<[u8; 32], usize>,
-    /// Proofs in the reserved space.
     reserved: usize,
 }
 
@@ -78,16 +76,13 @@ struct Claims {
     nonce: Option<String>,
 }
 
-/// Why a proof is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProofError {
-    /// The proof is not valid.
     Invalid(&'static str),
-    /// The proof has no current nonce.
     Nonce,
     /// The proof cannot be remembered for some seconds.
     TooMany {
-        /// In seconds.
+        /// How long to wait, in seconds.
         retry_after: u64,
     },
 }
@@ -141,7 +136,6 @@ impl ProofChecker {
         Ok(nonce == Some(NonceStatus::Old))
     }
 
-    /// Fails if the proof was used before.
     fn use_once(&self, thumbprint: &str, jti: &str, now: u64) -> Result<(), ProofError> {
         let (key, proof) = (sha256_bytes(thumbprint), sha256_bytes(&format!("{thumbprint} {jti}")));
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The issuer of the token.
+    /// The token's issuer.
     pub issuer: String,
     /// The user or, if it acts on its own behalf, the client. Unique for the issuer.
     pub subject: String,
@@ -76,7 +76,7 @@ impl Identity {
     }
 }
 
-/// From the claim `scope`, or `scp` as with some issuers. It is a string or a list.
+/// Reads the claim `scope`, or `scp` as with some issuers. It is a string or a list.
 fn scopes(claims: &Map<String, Value>) -> BTreeSet<String> {
     let claim = claims.get("scope").or_else(|| claims.get("scp"));
     let words = |text: &Value| text.as_str().unwrap_or_default().split(' ').map(ToOwned::to_owned).collect::<Vec<_>>();

@@ -23,7 +23,6 @@ use crate::fetch::{Fetcher, NetworkPolicy};
 use crate::metadata::issuer_url;
 use crate::util::{now, sha256};
 
-/// How many tokens to cache.
 const MAX_CACHED: usize = 10_000;
 
 /// Verifies tokens by introspection: asks the authorization server about each token.

@@ -11,7 +11,6 @@ use crate::fetch::{FetchError, Fetcher};
 use crate::jose::{Algorithm, Jwk, JwkSet};
 use crate::metadata::{AuthorizationServerMetadata, authorization_server_urls};
 
-/// How long keys are cached.
 const LIFETIME: Duration = Duration::from_secs(600);
 
 /// The shortest time between two requests, which clients can provoke with unknown key IDs.
@@ -20,12 +19,10 @@ const MIN_INTERVAL: Duration = Duration::from_secs(30);
 /// How many keys to try for a token without a key ID.
 const MAX_TRIED: usize = 8;
 
-/// Where the keys come from.
 #[derive(Clone, Debug)]
 pub(super) enum KeySource {
     /// These keys never change.
     Fixed(Arc<JwkSet>),
-    /// The key set at this URL.
     Url(Url),
     /// The key set named in the issuer's metadata.
     Issuer(String),
@@ -82,7 +79,6 @@ impl KeyCache {
         Ok(select(&keys, kid, algorithm))
     }
 
-    /// Returns suitable keys from the cache, if it is fresh and has any.
     fn cached(&self, kid: Option<&str>, algorithm: Algorithm) -> Option<Vec<Jwk>> {
         let state = self.state();
         let is_fresh = state.fetched.is_some_and(|fetched| fetched.elapsed() < LIFETIME);

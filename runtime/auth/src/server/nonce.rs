@@ -13,7 +13,6 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::jose::JoseError;
 use crate::util::now;
 
-/// The header in which the server provides a nonce for the next proof.
 pub(super) const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
 /// Minimum length of a secret in bytes.
@@ -76,7 +75,6 @@ impl DpopNonces {
         self
     }
 
-    /// The current nonce.
     pub(super) fn header(&self) -> Option<HeaderValue> {
         HeaderValue::from_str(&self.nonce(now() / self.period)).ok()
     }

@@ -7,12 +7,9 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// A JSON-RPC request or notification in an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
-    /// The method, such as `tools/call`.
     pub(super) method: String,
-    /// The name of the tool or prompt, or the URI of the resource.
     pub(super) subject: Option<String>,
 }
 

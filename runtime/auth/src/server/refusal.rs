@@ -12,22 +12,15 @@ use super::nonce::{DPOP_NONCE, DpopNonces};
 use super::options::{DpopPolicy, ResourceOptions};
 use crate::challenge::AuthChallenge;
 
-/// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The request has no token.
     NoToken,
-    /// The token is not valid.
     InvalidToken(&'static str),
-    /// The DPoP proof is not valid.
     InvalidProof(&'static str),
-    /// The DPoP proof has no current nonce.
     NoNonce,
     /// The token lacks scopes. Contains all the required ones.
     InsufficientScope(BTreeSet<String>),
-    /// The request itself is not valid.
     InvalidRequest(&'static str),
-    /// Tokens cannot be verified at the moment.
     Unavailable,
     /// The DPoP proof cannot be remembered for this many seconds.
     TooManyProofs(u64),
@@ -101,7 +94,6 @@ impl Refusal {
     }
 }
 
-/// Which schemes to challenge with.
 fn schemes(refusal: &Refusal, policy: DpopPolicy) -> &'static [&'static str] {
     match (refusal, policy) {
         (Refusal::InvalidProof(_) | Refusal::NoNonce, _) | (_, DpopPolicy::Required) => &["DPoP"],

@@ -26,7 +26,6 @@ use super::refusal::Refusal;
 use super::verifier::{TokenError, TokenVerifier};
 use crate::metadata::{ProtectedResourceMetadata, issuer_url, protected_resource_urls};
 
-/// The header that carries a proof.
 const DPOP: &str = "dpop";
 
 /// An MCP server that accepts only requests with access tokens. Clones share all state.
@@ -183,7 +182,6 @@ impl Shared {
         refusal.respond(&self.options, &self.metadata_url)
     }
 
-    /// Checks the scopes for the operations in a body.
     fn check_operations(&self, identity: &Identity, body: &[u8]) -> Result<(), Refusal> {
         let operations = operations(body).map_err(|_| Refusal::InvalidRequest("the body is not a JSON-RPC message"))?;
         self.check_scopes(identity, self.options.scopes.required(&operations))
@@ -200,7 +198,6 @@ impl Shared {
     }
 }
 
-/// From the `Authorization` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scheme {
     Bearer,
@@ -300,12 +297,11 @@ where
     }
 }
 
-/// A request with a valid token.
 struct Authorized {
     request: Request<CheckedBody>,
-    /// For the body, if scopes depend on the operations in it.
+    /// The check that the body must pass, if scopes depend on the operations in it.
     check: Option<BodyCheck>,
-    /// For the response, if the client should use a new one.
+    /// A new nonce for the client, sent with the response.
     nonce: Option<HeaderValue>,
 }
 
@@ -350,7 +346,7 @@ impl<B> Service<Request<B>> for MetadataService {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
-        // The metadata are public, but clients in browsers need this header to read them.
+        // The metadata is public, but clients in browsers need this header to read it.
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));

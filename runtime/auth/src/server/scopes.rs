@@ -56,12 +56,11 @@ impl ScopePolicy {
         &self.always
     }
 
-    /// If so, request bodies must be read.
+    /// Whether scopes depend on the operation, so that request bodies must be read.
     pub(super) fn depends_on_operation(&self) -> bool {
         !self.methods.is_empty() || !self.tools.is_empty()
     }
 
-    /// All scopes that these operations need.
     pub(super) fn required(&self, operations: &[Operation]) -> BTreeSet<String> {
         let mut required = self.always.clone();
         for Operation { method, subject } in operations {

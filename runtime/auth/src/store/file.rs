@@ -17,7 +17,6 @@ use crate::util::sha256;
 
 /// How long to wait for an entry's lock, whose holder waits for the authorization server.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long to wait between attempts to get the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Stores entries in a JSON file.

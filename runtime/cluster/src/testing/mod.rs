@@ -54,7 +54,6 @@ fn unique(name: &str) -> String {
     format!("{name}-{:032x}", u128::from_be_bytes(random()))
 }
 
-/// Polls until there is a value.
 async fn eventually<T>(what: &str, mut poll: impl AsyncFnMut() -> Option<T>) -> T {
     let until = Instant::now() + DETECTION;
     loop {

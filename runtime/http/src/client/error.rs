@@ -69,7 +69,6 @@ pub enum HttpError {
 }
 
 impl HttpError {
-    /// Whether another attempt may succeed.
     pub(super) fn is_transient(&self) -> bool {
         match self {
             Self::Http(_) => true,

@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-/// A decoded event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
     /// The `id` field, or the previous event's ID.
@@ -19,7 +18,6 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Whether the event carries a message.
     pub(super) fn is_message(&self) -> bool {
         !self.data.is_empty() && matches!(self.kind.as_str(), "" | "message")
     }

@@ -17,7 +17,7 @@ pub(super) struct OutgoingMessage {
     pub(super) bytes: Vec<u8>,
     /// `None` for responses.
     pub(super) method: Option<String>,
-    /// From the message's metadata, if it has any.
+    /// The revision in the message's metadata, if it has any.
     pub(super) version: Option<String>,
     pub(super) headers: HeaderMap,
     pub(super) progress: watch::Sender<Progress>,
@@ -42,7 +42,7 @@ impl OutgoingMessage {
 /// The parts of params that HTTP headers repeat.
 #[derive(Default)]
 pub(super) struct Repeated {
-    /// From the message's metadata.
+    /// The revision in the message's metadata.
     pub(super) version: Option<String>,
     /// The name of the tool or prompt, the URI of the resource, or the ID of the task.
     subject: Option<String>,
@@ -77,7 +77,6 @@ impl Repeated {
     }
 }
 
-/// The request that a notification cancels.
 pub(super) fn cancelled_id(params: &Json) -> Option<RequestId> {
     let id = params.read(|params| {
         let [id] = Picked::values(params, &["requestId"]);

@@ -37,7 +37,7 @@ pub struct ClientOptions {
     ///
     /// Once the session's GET stream has worked, it is reopened for as long as the session lasts.
     ///
-    /// A message that gets 503 with `Retry-After` is sent again at most as many times, within 30 seconds. The response
+    /// A message that gets 503 with `Retry-After` is sent again up to this many times, within 30 seconds. The response
     /// says that the server did not handle the message, so even tool calls are repeated.
     pub max_retries: u32,
     /// The first pause before a stream is reopened, unless the server sends `retry`. Doubles with each attempt, up to

@@ -42,7 +42,6 @@ impl TransportState {
         });
     }
 
-    /// Waits for the response or the cancellation.
     async fn run_request(
         self: &Arc<Self>,
         id: &RequestId,

@@ -132,7 +132,7 @@ pub(super) async fn check_status(response: reqwest::Response) -> Result<reqwest:
     Err(HttpError::Status { status, body: String::from_utf8_lossy(&body).into_owned() })
 }
 
-/// From the response to `initialize`.
+/// Reads the negotiated revision from the response to `initialize`.
 pub(super) fn negotiated_version(message: &mut Inbound) -> Option<HeaderValue> {
     read_result(message, |result| {
         let [version] = Picked::values(result, &["protocolVersion"]);

@@ -67,7 +67,6 @@ async fn open_stream(
     Ok((resolve(&stream_url, &endpoint)?, events))
 }
 
-/// Waits for the `endpoint` event and returns its data.
 async fn endpoint(events: &mut EventStream) -> Result<String, OpenSseError> {
     loop {
         let event = events.next_event().await.transpose().map_err(|error| OpenSseError::Ended(Some(error)))?;

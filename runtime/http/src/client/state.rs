@@ -48,14 +48,13 @@ pub(super) struct TransportState {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// For messages without metadata: all messages of a session, and notifications of modern revisions.
+    /// Used for messages without metadata: all messages of a session, and notifications of modern revisions.
     pub(super) session_headers: SessionHeaders,
     /// The session's `initialize` request, sent again to replace the session.
     pub(super) initialize: Option<Arc<OutgoingMessage>>,
     /// The last `logging/setLevel` that succeeded. Sent first in a new session, so that repeated requests do not log
     /// more than before.
     pub(super) set_level: Option<Arc<OutgoingMessage>>,
-    /// Closes the session's GET stream.
     pub(super) listening: CancellationToken,
     /// Sessions replaced since the last response to a request.
     pub(super) restarts: Restarts,
@@ -64,7 +63,6 @@ pub(super) struct State {
     pub(super) tools: HashMap<String, Arc<Vec<Header>>>,
 }
 
-/// The session and revision that a message names.
 #[derive(Clone, Default)]
 pub(super) struct SessionHeaders {
     pub(super) session: Option<HeaderValue>,

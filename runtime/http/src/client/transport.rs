@@ -55,7 +55,6 @@ pub(super) fn prepare(url: &str, options: &ClientOptions) -> Result<(reqwest::Ur
     Ok((parsed, client))
 }
 
-/// Starts the connection's task, and returns the connection's two halves.
 pub(super) fn start(
     driver: Driver,
     notifications: Notifications,

@@ -7,14 +7,11 @@ use http::{HeaderMap, Method, StatusCode};
 use super::allowed_hosts::AllowedHosts;
 use super::refusal::Refusal;
 
-/// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// Sends a message.
     Post,
     /// Opens or resumes an event stream.
     Listen,
-    /// Ends a session.
     End,
 }
 

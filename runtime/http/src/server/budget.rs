@@ -60,7 +60,7 @@ impl Budget {
         if before.saturating_add(bytes) > self.total { Err(Exceeded::Total) } else { Ok(charge) }
     }
 
-    /// For memory that is already in use, even if that exceeds the budget.
+    /// Charges memory that is already in use, even if that exceeds the budget.
     pub(super) fn charge_existing(self: &Arc<Self>, owner: Option<&Arc<str>>, bytes: usize) -> Charge {
         let charge = Charge { budget: Arc::clone(self), owner: owner.cloned(), bytes: AtomicUsize::new(0) };
         charge.add(bytes);
@@ -76,7 +76,6 @@ impl Budget {
         is_over.then_some(Exceeded::Owner)
     }
 
-    /// Refuses a request that does not fit.
     pub(super) fn refusal(&self, exceeded: Exceeded) -> Refusal {
         let Self { option, total, per_owner, .. } = self;
         match exceeded {
@@ -98,7 +97,7 @@ impl Budget {
 }
 
 impl Charge {
-    /// For memory that is already in use. May exceed the budget: only new requests can be refused.
+    /// Adds memory that is already in use. May exceed the budget: only new requests can be refused.
     pub(super) fn add(&self, bytes: usize) {
         let Self { budget, owner, .. } = self;
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -119,7 +118,6 @@ impl Charge {
         }
     }
 
-    /// Whether the budget or the owner's share is exceeded.
     pub(super) fn is_exceeded(&self) -> bool {
         self.budget.exceeded(self.owner.as_ref()).is_some()
     }

@@ -53,7 +53,6 @@ impl CurrentConfig {
         self.read().supported_revisions(&self.handled)
     }
 
-    /// The rules for a session with a legacy revision.
     pub(super) fn legacy(&self) -> Legacy {
         self.read().legacy(&self.handled)
     }

@@ -98,7 +98,6 @@ impl EventWriter {
         self.0.bytes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add).is_ok()
     }
 
-    /// Stops writing, because the session has ended here.
     pub(super) fn close(&self) {
         self.0.is_closed.store(true, Ordering::SeqCst);
         *self.0.queue.lock() = None;

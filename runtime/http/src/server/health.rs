@@ -49,7 +49,6 @@ enum Check {
     Ready { requires_store: bool },
 }
 
-/// How long a ready check waits for the store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Health {

@@ -11,7 +11,6 @@ use tokio::time::Instant;
 /// this only limits how long unused entries stay.
 const LIFETIME: Duration = Duration::from_secs(30);
 
-/// How many homes to remember.
 const MAX: usize = 100_000;
 
 /// The replicas that run other sessions.
@@ -31,7 +30,6 @@ struct Entry {
 }
 
 impl Homes {
-    /// Returns the replica that runs a session, if known.
     pub(super) fn get(&self, session: &str) -> Option<Arc<str>> {
         let entries = self.0.lock();
         let entry = entries.by_session.get(session).filter(|entry| entry.until > Instant::now())?;

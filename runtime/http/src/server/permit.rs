@@ -11,7 +11,6 @@ use super::options::EndpointOptions;
 use super::quota::{Kind, Quota, Quotas};
 use super::refusal::Refusal;
 
-/// Held until the response is written.
 pub(super) type Permit = Arc<HeldPermits>;
 
 /// What a permit holds.

@@ -21,7 +21,7 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, why)
     }
 
-    /// For a limit that is reached. The client may retry after a second.
+    /// A limit is reached. The client may retry after a second.
     pub(super) fn busy(why: impl Into<String>) -> Self {
         let mut busy = Self::new(StatusCode::SERVICE_UNAVAILABLE, why);
         busy.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
@@ -36,13 +36,13 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// For a request that another process may have handled, so that the client must not retry.
+    /// Another process may have handled the request, so the client must not retry.
     pub(super) fn lost(error: StoreError) -> Self {
         Self { header: None, ..error.into() }
     }
 }
 
-/// For a request that needs a store which has failed.
+/// The request needs a store that has failed.
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let is_busy = error.is_unavailable() || error.is_full();

@@ -33,7 +33,6 @@ impl Registry {
         self.by_id.get(id).map(|entry| &entry.session)
     }
 
-    /// IDs of the sessions in the replicas' store.
     pub(super) fn stored_ids(&self) -> Vec<String> {
         let is_stored = |session: &Session| session.record.as_ref().is_some_and(SessionRecord::is_stored);
         let sessions = self.by_id.values().map(|entry| &entry.session);

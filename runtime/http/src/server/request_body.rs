@@ -11,11 +11,9 @@ use mcpgen_types::{ErrorId, ErrorObject, Json, JsonObject, RequestId};
 use super::state_change::state_change;
 use crate::headers;
 
-/// What the HTTP transport reads from a POST body.
 pub(super) struct RequestBody {
     /// ID and method of a single request or notification. A notification has no ID.
     pub(super) message: Option<(Option<RequestId>, String)>,
-    /// IDs of a batch's requests.
     batch: Vec<RequestId>,
     pub(super) is_batch: bool,
     pub(super) is_initialize: bool,
@@ -26,7 +24,6 @@ pub(super) struct RequestBody {
     /// What [`NAME`](headers::NAME) must repeat.
     pub(super) subject: Option<String>,
     arguments: Option<Json>,
-    /// Messages that change the session's state.
     pub(super) state_changes: Vec<StateChange>,
 }
 

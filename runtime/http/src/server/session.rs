@@ -55,7 +55,7 @@ const MESSAGE_COST: usize = 16 << 10;
 
 pub(super) struct Session {
     pub(super) id: String,
-    /// Set if [`EndpointOptions::owner`] is.
+    /// The session's owner, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
     /// The prefix of the session's event IDs, unlike that of other sessions.
     event_prefix: String,
@@ -75,9 +75,8 @@ pub(super) struct Session {
     state: SessionState,
     /// What any session takes.
     memory: Mutex<Option<Charge>>,
-    /// For messages that belong to no request. Clients read it with GET.
+    /// The stream for messages that belong to no request. Clients read it with GET.
     standalone: Mutex<Arc<Stream>>,
-    /// How many HTTP requests are open.
     open: AtomicUsize,
     used: Mutex<Instant>,
     /// Whether the client has used the session after `initialize`.
@@ -93,9 +92,7 @@ pub(super) struct Session {
 
 #[derive(Default)]
 struct Streams {
-    /// How many streams were created.
     count: u64,
-    /// Streams of pending requests.
     waiting: HashMap<RequestId, Waiting>,
     /// Streams whose HTTP response is an event stream, oldest first.
     resumable: Resumable,
@@ -128,7 +125,7 @@ struct Waiting {
 
 pub(super) struct Identity {
     pub(super) id: String,
-    /// Set if [`EndpointOptions::owner`] is.
+    /// The session's owner, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
     pub(super) record: Option<SessionRecord>,
 }
@@ -147,7 +144,6 @@ pub(super) struct PostedMessage {
     pub(super) changes: Vec<(RequestId, StateChange, Charge)>,
 }
 
-/// A message on its way to the connection.
 struct Delivery {
     arrived: Inbound,
     _room: OwnedSemaphorePermit,
@@ -335,7 +331,6 @@ impl Session {
         }
     }
 
-    /// Notifies the client of a change that it may have missed.
     pub(super) fn notify_of(&self, change: &Change) {
         let params = match change {
             Change::Resource(uri) => serde_json::json!({ "uri": uri }),
@@ -345,7 +340,7 @@ impl Session {
         self.push_standalone(mcpgen_types::to_vec(&message), None);
     }
 
-    /// For messages that belong to no request.
+    /// The stream for messages that belong to no request.
     fn standalone(&self) -> Arc<Stream> {
         Arc::clone(&self.standalone.lock())
     }
@@ -665,7 +660,6 @@ fn with_id(message: Bytes, id: &str) -> Bytes {
     }
 }
 
-/// The session does not exist or has ended.
 pub(super) fn not_found() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "session not found or ended; begin a new one with `initialize`")
 }
@@ -685,7 +679,7 @@ fn inbox_bytes(body: usize) -> usize {
     body.clamp(INBOX_BYTES, u32::MAX as usize)
 }
 
-/// Permits for a message that takes this memory.
+/// How many inbox permits a message with this memory takes.
 fn inbox_cost(memory: usize, inbox_bytes: usize) -> u32 {
     u32::try_from(memory.clamp(MESSAGE_COST, inbox_bytes)).unwrap_or(u32::MAX)
 }
@@ -708,7 +702,6 @@ impl Drop for SessionGuard {
     }
 }
 
-/// Encodes a stream's messages as server-sent events.
 struct SseWriter {
     /// Must be dropped before `used`, whose drop limits what the stream retains without a reader.
     reader: Reader,

@@ -11,7 +11,6 @@ use parking_lot::Mutex;
 use super::event_writer::EventWriter;
 use super::stream::{ResponseInfo, StreamWriter};
 
-/// A session's record in the replicas' store.
 pub(super) struct SessionRecord {
     writer: EventWriter,
     store: Arc<dyn SessionStore>,
@@ -36,17 +35,15 @@ impl SessionRecord {
         }
     }
 
-    /// The snapshot from which another replica takes over.
     pub(super) fn stored(&self) -> StoredSession {
         self.stored.lock().clone()
     }
 
-    /// For a stream that responds to these requests.
+    /// Creates the writer for a stream that responds to these requests.
     pub(super) fn stream_writer(&self, requests: &[RequestId]) -> StreamWriter {
         StreamWriter { events: self.writer.clone(), requests: requests.into() }
     }
 
-    /// Adds an entry to the local journal.
     pub(super) fn record(&self, entry: JournalEntry) {
         self.stored.lock().record(entry);
     }

@@ -24,7 +24,6 @@ use super::registry::Registry;
 use super::session::{Session, SessionGuard};
 
 pub(super) struct EndpointState {
-    /// For notifications.
     pub(super) handlers: Router,
     pub(super) config: CurrentConfig,
     pub(super) options: EndpointOptions,
@@ -33,13 +32,10 @@ pub(super) struct EndpointState {
     pub(super) sessions: Mutex<Registry>,
     pub(super) bodies: BodyReader,
     pub(super) limiter: Limiter,
-    /// Memory of messages being handled.
     pub(super) message_memory: Arc<Budget>,
-    /// Memory retained by sessions.
     pub(super) session_memory: Arc<Budget>,
     pub(super) closing: CancellationToken,
     pub(super) tasks: TaskTracker,
-    /// Homes of sessions on other replicas.
     pub(super) homes: Homes,
     /// Sessions being located or restored, so that two requests do not restore the same one.
     pub(super) restoring: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
@@ -58,7 +54,6 @@ pub(super) struct Caller {
     pub(super) is_forwarded: bool,
 }
 
-/// Where the request's session is.
 pub(super) enum Found {
     Here(SessionGuard),
     At(RemoteHome),
@@ -93,7 +88,7 @@ impl EndpointState {
         charge.map(Arc::new).map_err(|exceeded| self.message_memory.refusal(exceeded))
     }
 
-    /// For an HTTP request without a message.
+    /// The charge of an HTTP request without a message.
     pub(super) fn no_message(&self, caller: &Caller) -> Arc<Charge> {
         Arc::new(self.message_memory.charge_existing(caller.owner.as_ref(), 0))
     }
@@ -106,7 +101,6 @@ impl EndpointState {
     }
 }
 
-/// Removes the session from the registry on drop.
 pub(super) struct RegistryGuard {
     pub(super) shared: Arc<EndpointState>,
     pub(super) session: Arc<Session>,

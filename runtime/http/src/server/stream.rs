@@ -78,7 +78,6 @@ pub(super) struct StreamWriter {
 #[derive(Debug, Default)]
 struct State {
     events: VecDeque<Event>,
-    /// Bytes of all events.
     bytes: usize,
     /// Bytes of retained events: the delivered ones, or all of them without a reader.
     retained: usize,
@@ -106,7 +105,6 @@ struct Event {
     room: Option<OutboxPermit>,
 }
 
-/// The request that a response belongs to, and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ResponseInfo {
     pub(super) id: RequestId,
@@ -335,7 +333,6 @@ impl State {
         self.retained = retained.map(|event| event.message.len()).sum();
     }
 
-    /// Drops the oldest events until at most `most` bytes are retained.
     fn trim(&mut self, most: usize) {
         if self.retained <= most {
             return;
@@ -427,7 +424,6 @@ impl Reader {
         })
     }
 
-    /// Returns the number of the last delivered event.
     pub(super) fn delivered(&self) -> u64 {
         self.stream.state().delivered
     }
@@ -450,7 +446,6 @@ mod tests {
 
     use super::*;
 
-    /// Reads the available items as text.
     fn items(reader: &mut Reader) -> Vec<String> {
         let mut items = Vec::new();
         loop {

@@ -16,7 +16,7 @@ use crate::protocol::change::{Change, is_part};
 
 /// Caches one server's results for as long as the server's hints allow.
 ///
-/// A client caches nothing by itself, so create a cache if you want one. Use one cache per user: results that differ
+/// A client uses a cache only if you create one. Create one per user: results that differ
 /// between users are not kept apart.
 #[derive(Debug)]
 pub struct Cache {
@@ -119,7 +119,6 @@ impl Cache {
         }
     }
 
-    /// Locks the cache and removes expired results.
     fn unexpired(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
         let mut entries = self.entries.lock();
         let now = Instant::now();

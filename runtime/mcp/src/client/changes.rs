@@ -227,7 +227,6 @@ impl Renewed {
     }
 }
 
-/// A subscription in a legacy revision.
 struct Legacy {
     inbox: Arc<Inbox>,
     peer: Peer,

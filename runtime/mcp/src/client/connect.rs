@@ -43,7 +43,6 @@ pub async fn connect<S: RequestService>(
     connect_with(options.into(), lifecycle, requests, handlers, incoming, outgoing, limits).await
 }
 
-/// How a connection starts, and a future to await after it has ended.
 pub(crate) struct Lifecycle<F> {
     pub(crate) start: Start,
     pub(crate) after: F,

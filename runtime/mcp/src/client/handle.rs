@@ -36,7 +36,6 @@ pub struct Client<S = Router> {
     pub(super) connection: Arc<DisconnectOnDrop>,
     /// Runs the connection. `None` once a clone was closed.
     pub(super) task: Arc<Mutex<Option<JoinHandle<io::Result<()>>>>>,
-    /// Cancelled when the connection has ended.
     pub(super) ended: CancellationToken,
     pub(super) revision: Revision,
     pub(super) meta: RequestMetaObject,
@@ -181,7 +180,7 @@ impl<S: RequestService> Client<S> {
         params
     }
 
-    /// From the revision of the types to that of the connection.
+    /// Conversion from the revision of the types to that of the connection.
     pub(super) fn revisions(&self) -> Revisions {
         Revisions { from: TYPES, to: self.revision }
     }

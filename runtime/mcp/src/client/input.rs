@@ -26,7 +26,6 @@ pub(super) async fn handle_input_request(
     result.map_err(|error| InputNotProvided { method, error: errors::of(error.into()) }.into())
 }
 
-/// Handles an input request.
 pub(super) type AnswerInput = Box<dyn Fn(InputRequest) -> BoxFuture<'static, Result<Json, CallError>> + Send>;
 
 pub(super) fn answer_with(peer: Peer, requests: impl RequestService) -> AnswerInput {

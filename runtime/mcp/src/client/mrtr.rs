@@ -114,7 +114,7 @@ pub struct Rounds<'r, S> {
     pub limits: RoundLimits,
     /// The method of the request.
     pub method: &'r str,
-    /// From the revision of the params to that of the connection.
+    /// Conversion from the revision of the params to that of the connection.
     pub revisions: Revisions,
     /// Awaits the result if the server runs the request as a task.
     pub tasks: Option<&'r dyn TaskResults>,

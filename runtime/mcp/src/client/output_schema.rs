@@ -8,7 +8,6 @@ use mcpgen_types::v2026_07_28::{CallToolResult, Tool};
 use crate::tree::tree;
 use crate::validation::{CompiledSchema, Validator, Verdict, check_content};
 
-/// The compiled output schema of a listed tool.
 pub(crate) struct OutputSchema(Arc<dyn CompiledSchema>);
 
 impl OutputSchema {

@@ -91,7 +91,6 @@ impl Subscription {
         }
     }
 
-    /// Returns the part of the filter that the server accepted.
     pub(super) fn acknowledged(&self) -> &SubscriptionFilter {
         &self.acknowledged
     }

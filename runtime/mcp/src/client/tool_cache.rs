@@ -24,7 +24,7 @@ pub(super) struct CachedTools {
     pub(super) output_schemas: OutputSchemas,
 }
 
-/// In the order of the list. Each schema is compiled when its tool is first called.
+/// Output schemas in the order of the list, each compiled when its tool is first called.
 pub(super) type OutputSchemas = Arc<[tokio::sync::OnceCell<Option<super::output_schema::OutputSchema>>]>;
 
 impl ToolCache {

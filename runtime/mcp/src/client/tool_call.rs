@@ -219,7 +219,6 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         }
     }
 
-    /// Sends the request for one round.
     pub(super) fn send_request(&self, params: Json) -> Call<Json> {
         let mut request = self.client.peer.raw_request(CallToolRequest::METHOD, Some(params));
         if let Some(limit) = self.timeout {

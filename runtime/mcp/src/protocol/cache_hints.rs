@@ -5,10 +5,10 @@ use std::time::Duration;
 use mcpgen_types::Request;
 use mcpgen_types::v2026_07_28::ReadResourceRequest;
 
-/// For how long a client or proxy may cache a result, and whether it may share it.
+/// How long a client or proxy may cache a result, and whether it may share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHint {
-    /// For how long the result stays fresh. Sent as whole milliseconds, at most 2^53. Defaults to zero.
+    /// How long the result stays fresh. Sent as whole milliseconds, at most 2^53. Defaults to zero.
     pub fresh_for: Duration,
     /// Whether the result is the same for all clients. If false, the default, only the client that requested it may use
     /// it.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use mcpgen_types::Json;
 use parking_lot::Mutex;
 
-/// Called with the method and params of a notification.
 type Callback = Arc<dyn Fn(&str, Option<&Json>) + Send + Sync>;
 
 #[derive(Clone, Default)]

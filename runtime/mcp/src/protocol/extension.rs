@@ -9,7 +9,6 @@ use serde::de::DeserializeOwned;
 use crate::protocol::config::ServerConfig;
 use crate::protocol::info::{LocalInfo, PeerInfo};
 
-/// The capability that holds the settings of all extensions.
 pub(super) const CAPABILITY: &str = "extensions";
 
 /// A protocol extension: its identifier, settings and handlers.

@@ -66,7 +66,7 @@ impl LocalInfo {
 #[derive(Clone, Debug, Default)]
 pub struct HandlerCapabilities {
     revisions: Vec<Revision>,
-    /// In each revision.
+    /// The capabilities that handlers provide in each revision.
     capabilities: Vec<(Revision, Vec<&'static str>)>,
     /// The capabilities in the local info and whether their values count as declared. Read once, because every request
     /// looks for one.

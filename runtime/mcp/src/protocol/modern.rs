@@ -60,7 +60,6 @@ pub struct Modern {
     last_scope: Mutex<Option<LastScope>>,
 }
 
-/// What a client has negotiated.
 #[derive(Debug)]
 struct Negotiated {
     revision: Option<Revision>,

@@ -34,7 +34,6 @@ impl<S: ?Sized> Measured<S> {
         Self(store)
     }
 
-    /// Performs an operation and records it.
     fn measure<'a, T: Send + 'a>(
         &'a self,
         operation: &'static str,

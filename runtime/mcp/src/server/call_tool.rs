@@ -86,7 +86,6 @@ impl Server {
 }
 
 impl ToolInvocation {
-    /// Starts the call unless the caller has reached its rate limit.
     async fn start_limited(self, limiter: Arc<dyn RateLimiter>) -> Result<Json, ErrorObject> {
         match limiter.check(&self.server.caller(&self.context)).await? {
             Decision::Allowed => self.start()?.await,

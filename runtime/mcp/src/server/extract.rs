@@ -222,7 +222,7 @@ impl<C: HasRequestContext, S> FromCall<C, S> for RequestContext {
     }
 }
 
-/// For an argument whose part of the call was already taken, by a type outside this crate.
+/// The error if a type outside this crate has already taken an argument's part of the call.
 pub(super) fn taken() -> BoxError {
     "another argument of the handler has already taken this part of the call".into()
 }

@@ -133,7 +133,6 @@ impl Server {
         self.notify(change, &self.affected(change));
     }
 
-    /// Notifies the subscribers concerned.
     fn notify(&self, change: &Change, affected: &Affected) {
         if let Some(on_change) = &self.0.config.on_change {
             on_change(change);
@@ -205,7 +204,6 @@ impl Server {
         }
     }
 
-    /// Notifies subscribers of everything they have subscribed to.
     fn relay_missed_changes(&self) {
         let affected = |change: &Change| self.affected(change);
         self.0.subscriptions.everything_changed(affected);
@@ -300,7 +298,7 @@ impl Server {
         is_removed
     }
 
-    /// By default, the principal's name, or empty without one.
+    /// Returns the name of a request's caller: by default the principal's, or empty without one.
     pub(super) fn caller(&self, context: &Context) -> String {
         match &self.0.config.identity {
             Some(identity) => identity(context),
@@ -316,7 +314,7 @@ impl Server {
         )
     }
 
-    /// The caller, for checking what it can see.
+    /// Returns the caller of a request, to check which items it can see.
     pub(super) fn viewer<'a>(&'a self, context: &'a Context) -> Viewer<'a> {
         Viewer::new(self.0.config.visibility.as_ref(), context)
     }

@@ -31,7 +31,6 @@ const KINDS: [(&str, &str); 9] = [
     ("adjacently tagged enum ", "object"),
 ];
 
-/// Replaces Rust's type names in an error message of serde.
 pub(super) fn in_json_terms(message: &str) -> String {
     const EXPECTED: &str = "expected ";
     let Some(at) = message.rfind(EXPECTED).map(|at| at + EXPECTED.len()) else { return message.to_owned() };

@@ -15,7 +15,7 @@ use crate::server::subscriptions::{MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_
 
 #[derive(Default)]
 pub(super) struct Listeners {
-    /// By [`Peer::connection_key`]. A listener holds its peer, so the key stays unique.
+    /// Listeners by [`Peer::connection_key`]. A listener holds its peer, so the key stays unique.
     by_connection: HashMap<usize, Listener>,
     /// The number of listeners at which closed connections are removed: twice the number left last time, and at least
     /// 64. The cost of adding a listener therefore stays constant.
@@ -31,7 +31,7 @@ pub(super) struct Listener {
     /// The [session](Peer::session) that `wanted` belongs to.
     session: u64,
     wanted: Filter,
-    /// For the caller of the connection's latest message about changes.
+    /// Filters for the caller of the connection's latest message about changes.
     filter: CallerFilter,
     pending: Arc<Pending>,
 }

@@ -59,7 +59,7 @@ impl Questions {
                     |error: mcpgen_types::Error| InputError::Answer { key: key.clone(), source: error.into() };
                 results.push(response.decode().map_err(invalid)?);
             } else if let Some(response) = context.input::<R>(&key)? {
-                // Carry it along in the next round's request state.
+                // Repeat it in the next round's request state.
                 responses.insert(key, Json::from(&response));
                 results.push(response);
             } else {

@@ -93,7 +93,6 @@ pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Map<String, 
     }
 }
 
-/// Like [`schema_of`], with references inlined.
 pub(super) fn inline_schema_of<A: JsonSchema>() -> Map<String, Value> {
     schema_of::<A>(SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true))
 }

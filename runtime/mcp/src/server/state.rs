@@ -54,7 +54,6 @@ pub struct ServerSetup {
     pub(super) state: ServerState,
 }
 
-/// State shared by the clones of a [`Server`].
 pub(super) struct ServerState {
     pub(super) config: Config,
     pub(super) tools: Registry<ToolEntry>,
@@ -67,7 +66,6 @@ pub(super) struct ServerState {
     pub(super) listeners: Mutex<Listeners>,
 }
 
-/// A server's settings, which are fixed once it is built.
 pub(super) struct Config {
     pub(super) info: LocalInfo,
     pub(super) cache_hints: CacheHints,
@@ -76,7 +74,7 @@ pub(super) struct Config {
     pub(super) empty_lists: bool,
     pub(super) limits: Limits,
     pub(super) completion: Option<Completion>,
-    /// For a single argument of a prompt or variable of a template.
+    /// Completions of a single argument of a prompt or variable of a template.
     pub(super) completions: BTreeMap<CompletionKey, Completion>,
     /// `None` until the builder creates the default.
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
@@ -91,7 +89,6 @@ pub(super) struct Config {
     /// Values of `resultType` that extensions add.
     pub(super) result_types: Vec<&'static str>,
     pub(super) extensions: Vec<RouterChange>,
-    /// Adds routes that need the server.
     pub(super) routes: Vec<ServerRoutes>,
     pub(super) rate_limiter: Option<Arc<dyn RateLimiter>>,
     pub(super) validator: Option<Arc<dyn Validator>>,
@@ -110,7 +107,6 @@ pub(super) struct Computed {
     pub(super) prompt_fallback: Option<PromptFallback>,
 }
 
-/// Returns a page of the list.
 pub(super) type ComputedList<T> =
     Box<dyn Fn(Context, Option<String>) -> BoxFuture<'static, Result<Page<T>, BoxError>> + Send + Sync>;
 /// Returns `None` if there is no such tool.
@@ -144,7 +140,6 @@ pub(super) type ServerRoutes = Box<dyn Fn(&Server, Router) -> Router + Send + Sy
 /// Adds an extension's handlers to a router, or wraps it in a layer.
 pub(super) type RouterChange = Box<dyn Fn(Router) -> Router + Send + Sync>;
 
-/// A tool and its function.
 pub(super) struct ToolEntry {
     pub(super) tool: Tool,
     pub(super) run: Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>,
@@ -158,13 +153,11 @@ pub(super) struct ToolEntry {
     pub(super) schemas: OnceLock<Schemas>,
 }
 
-/// A resource and the function that reads it.
 pub(super) struct ResourceEntry {
     pub(super) resource: Resource,
     pub(super) read: Box<dyn Fn(RequestContext, String, Option<String>) -> ContentsFuture + Send + Sync>,
 }
 
-/// A resource template and the function that reads its resources.
 pub(super) struct TemplateEntry {
     pub(super) template: ResourceTemplate,
     /// Increases with each template, and the lowest of several matching templates is used.
@@ -179,7 +172,6 @@ pub(super) type ContentsFuture = BoxFuture<'static, Contents>;
 /// Percent-decoded, by name.
 pub(super) type Variables = BTreeMap<String, String>;
 
-/// A prompt and its function.
 pub(super) struct PromptEntry {
     pub(super) prompt: Prompt,
     /// Empty if no types are known.
@@ -187,7 +179,6 @@ pub(super) struct PromptEntry {
     pub(super) get: Box<dyn Fn(RequestContext, PromptArguments) -> GetPromptFuture + Send + Sync>,
 }
 
-/// By name.
 pub(super) type PromptArguments = BTreeMap<String, String>;
 pub(super) type GetPromptFuture = BoxFuture<'static, Result<GetPromptResult, BoxError>>;
 
@@ -212,11 +203,10 @@ pub struct RequestContext {
     pub(super) extended: Option<Box<Extended>>,
 }
 
-/// What extensions have set in a context.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extended {
     pub(super) input_source: Option<Arc<dyn InputSource>>,
-    /// By type.
+    /// Attached values, by type.
     pub(super) attached: Extensions,
 }
 

@@ -140,7 +140,6 @@ impl Subscriptions {
         self.notify(change, &Affected::default());
     }
 
-    /// Notifies the subscribers concerned.
     pub(super) fn notify(&self, change: &Change, affected: &Affected) {
         for subscriber in self.subscribers().values().filter(|subscriber| subscriber.accepted.matches(change)) {
             subscriber.notify(change.clone(), affected);

@@ -16,7 +16,6 @@ impl TextArguments {
         Self(Arc::new(inline_schema_of::<A>()))
     }
 
-    /// Names and schemas.
     pub(super) fn properties(&self) -> impl Iterator<Item = (&str, &Value)> {
         let properties = self.0.get("properties").and_then(Value::as_object).into_iter().flatten();
         properties.map(|(name, schema)| (name.as_str(), schema))
@@ -56,7 +55,7 @@ impl TextArguments {
     }
 }
 
-/// A variant with a doc comment is a schema of its own, and so is `null`.
+/// A variant with a doc comment has a separate schema, and so does `null`.
 fn options_of(schema: &Value) -> Vec<&str> {
     let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
     let own = list("enum").chain(schema.get("const")).filter_map(Value::as_str);

@@ -121,7 +121,6 @@ impl ToolEntry {
         Ok(())
     }
 
-    /// Checks the arguments, and runs the function.
     pub(super) fn start(self: Arc<Self>, context: RequestContext, arguments: Arguments) -> ResponseFuture {
         if self.schemas.get().is_none() {
             return (self.run)(Arc::clone(&self), context, arguments);

@@ -91,7 +91,7 @@ impl From<BoxError> for Failure {
     }
 }
 
-/// For handlers other than tools.
+/// Converts the error of a handler other than a tool.
 pub(super) fn respond<T>(error: BoxError, context: &Context) -> Result<ResultOrInput<T>, ErrorObject> {
     match error.into() {
         Failure::Failed(error) => {
@@ -117,7 +117,7 @@ fn fault_of_client(error: &(dyn Error + 'static)) -> Option<ErrorObject> {
     }
 }
 
-/// For handlers whose response cannot ask for input.
+/// Converts the error of a handler whose response cannot ask for input.
 pub(super) fn error_response(error: BoxError, context: &Context) -> ErrorObject {
     match respond(error, context) {
         Err(error) => error,

@@ -8,7 +8,6 @@ use mcpgen_types::{JsonObject, Value};
 use super::{DefinitionError, ToolError};
 use crate::validation::{CompiledSchema, Validator, Verdict, check_content};
 
-/// A tool's compiled schemas.
 pub(crate) struct Schemas {
     input: Arc<dyn CompiledSchema>,
     output: Option<Arc<dyn CompiledSchema>>,

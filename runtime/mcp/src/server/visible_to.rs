@@ -68,7 +68,6 @@ impl ServerBuilder {
 }
 
 impl Config {
-    /// The methods whose results depend on the caller.
     pub(super) fn methods_by_caller(&self) -> Vec<&'static str> {
         let (depends, computed) = (self.visibility.is_some(), &self.computed);
         let methods = [

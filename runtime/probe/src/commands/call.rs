@@ -36,7 +36,7 @@ pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
             },
         )
         .await;
-    // A question without an answer is the reason of what follows.
+    // An unanswered question explains whatever follows.
     let answered = answers.into_result();
     let result = match (called, answered.is_err()) {
         (Err(_), true) => return answered,
@@ -51,7 +51,7 @@ pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
     if failed { Err(Failure::Tool(args.tool)) } else { Ok(()) }
 }
 
-/// Returns the content as text, or the structured content of a result without content.
+/// The content as text or, without content, the structured content.
 fn text(result: &JsonObject) -> String {
     let mut blocks = result.get("content").into_iter().flat_map(JsonRef::elements).peekable();
     match result.get("structuredContent") {
@@ -60,7 +60,7 @@ fn text(result: &JsonObject) -> String {
     }
 }
 
-/// Returns the input schema of a tool, if the server lists the tool.
+/// `None` if the server does not list the tool.
 async fn input_schema(client: &Client, tool: &str, activity: &Activity) -> Result<Option<Json>, Failure> {
     let tools = match list(client, Kind::Tools, activity).await {
         Ok(tools) => tools.unwrap_or_default().items,
@@ -74,12 +74,11 @@ async fn input_schema(client: &Client, tool: &str, activity: &Activity) -> Resul
     Ok(listed.and_then(|listed| Some(listed.get("inputSchema")?.to_json())))
 }
 
-/// Reads the value of `--json`.
 async fn read(json: &str) -> Result<JsonObject, Failure> {
     if json != "-" {
         return object(json);
     }
-    // On another thread, so that a signal ends the command meanwhile.
+    // On another thread, so that a signal can end the command.
     let read = tokio::task::spawn_blocking(|| std::io::read_to_string(std::io::stdin()));
     let text = read.await.unwrap_or_else(|error| Err(error.into())).map_err(Failure::io("reading standard input"))?;
     object(&text)

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::output::{self, BOLD, DIM, YELLOW, plain, quoted, styled};
 use crate::requests::Lists;
 
-/// The columns between a name and its description.
+/// Columns between a name and its description.
 const GAP: usize = 2;
 /// Longer names do not widen the column.
 const LONGEST_NAME: usize = 40;
@@ -25,7 +25,7 @@ pub(crate) async fn run(args: &ListArgs) -> Result<(), Failure> {
         // There is nothing to show.
         _ if read.is_empty() && lists.have_failed() => {}
         Format::Json => {
-            // The JSON is the server's, without marks.
+            // The JSON is exactly the server's, so hidden tools are not marked in it.
             let tools = read.iter().filter(|(kind, _)| *kind == Kind::Tools).flat_map(|(_, tools)| tools);
             for (tool, why) in tools.filter_map(|tool| Some((tool, hidden_over_http(tool)?))) {
                 let name = tool.get(Kind::Tools.key()).and_then(JsonRef::as_str).unwrap_or_default();
@@ -40,14 +40,14 @@ pub(crate) async fn run(args: &ListArgs) -> Result<(), Failure> {
     lists.into_result()
 }
 
-/// Returns why clients over HTTP must ignore a tool, if they must: a header cannot repeat one of its arguments.
+/// If clients over HTTP must ignore a tool, returns why: a header cannot repeat one of its arguments.
 fn hidden_over_http(tool: &Json) -> Option<String> {
     let headers = tool.read(|tool| tool.get("inputSchema").map(header_params::headers));
     let why = headers.ok()??.err()?;
     Some(format!("hidden from clients over HTTP: {why}"))
 }
 
-/// Returns the lists as text. Lines end at the edge of a terminal with this number of columns.
+/// Lines end at the edge of a terminal with this many columns.
 fn text(lists: &[(Kind, Vec<Json>)], columns: Option<usize>) -> String {
     let mut text = String::new();
     for (kind, items) in lists {

@@ -12,7 +12,6 @@ use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 use crate::watch;
 
-/// Runs the command.
 pub(crate) async fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::List(args) => list::run(&args).await,

@@ -41,7 +41,7 @@ fn text_of<'a>(object: JsonRef<'a>, member: &str) -> Option<Cow<'a, str>> {
     object.get(member)?.as_str()
 }
 
-/// Returns a content block, or the contents of a resource, as text: its text, or else a line that describes it.
+/// A content block or resource as text: its own text or, failing that, a line that describes it.
 pub(crate) fn content(block: JsonRef<'_>) -> String {
     let resource = block.get("resource").filter(|resource| resource.is_object());
     if let Some(text) = text_of(block, "text").or_else(|| text_of(resource?, "text")) {

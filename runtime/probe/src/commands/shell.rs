@@ -12,11 +12,11 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     let mut script = Vec::new();
     let mut cli = Cli::command().mut_subcommands(|command| command.mut_args(with_revisions));
     clap_complete::generate(args.shell, &mut cli, "mcpgen-probe", &mut script);
-    // clap's script for bash uses both names for a command with a hyphen, so it would never complete options.
+    // clap's bash script uses both names for a command with a hyphen, so it would never complete options.
     output::print(&String::from_utf8_lossy(&script).replace("mcpgen__subcmd__probe", "mcpgen__probe"))
 }
 
-/// Adds the known revisions to `--revision`, for completions only: the parser itself reports unknown revisions.
+/// Offers the known revisions for `--revision`. Only for completions: the parser reports unknown revisions itself.
 fn with_revisions(argument: Arg) -> Arg {
     match argument.get_id().as_str() {
         "revision" => {

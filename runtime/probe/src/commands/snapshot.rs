@@ -35,7 +35,6 @@ pub(crate) async fn run(args: &SnapshotArgs) -> Result<(), Failure> {
     lists.into_result()
 }
 
-/// Compares these lists with the snapshot in a file.
 fn check(path: &Path, text: &str, new: &Json, kinds: &[Kind]) -> Result<(), Failure> {
     let file = path.display();
     let remedy = "to create it, use --output instead of --check";
@@ -58,7 +57,7 @@ fn check(path: &Path, text: &str, new: &Json, kinds: &[Kind]) -> Result<(), Fail
     Err(Failure::Unexpected { method: "snapshot".to_owned(), why })
 }
 
-/// Returns the items sorted by name, without what changes while the list stays the same.
+/// Sorts items by name, and removes what may change while the list stays the same.
 fn stable(kind: Kind, items: Vec<Json>) -> Json {
     let items = items.into_iter().map(|item| if kind == Kind::Resources { without_changes(&item) } else { item });
     let key = |item: &Json| item.get(kind.key()).and_then(JsonRef::as_str).map(Cow::into_owned);
@@ -67,7 +66,7 @@ fn stable(kind: Kind, items: Vec<Json>) -> Json {
     keyed.into_iter().map(|(_, item)| item).collect()
 }
 
-/// Returns a resource without its size and the time of its last change.
+/// Removes a resource's size and the time of its last change.
 fn without_changes(resource: &Json) -> Json {
     let Ok(mut resource) = JsonObject::try_from(resource.as_ref()) else { return resource.clone() };
     resource.remove("size");

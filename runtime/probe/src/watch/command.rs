@@ -1,4 +1,4 @@
-//! Relays between a client and a server that is started as a command.
+//! Relays between a client and a server that it starts.
 
 use std::io;
 use std::pin::pin;
@@ -16,10 +16,10 @@ use crate::failure::{Failure, with_sources};
 use crate::output::plain;
 use crate::processes;
 
-/// How long to read what the server has written before it ended. A process outside of its group may keep the pipe open.
+/// How long to read what the server wrote before it exited. A process outside its group may keep the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
-/// Starts the server, and relays until one side disconnects. Then ends the server, even if this future is dropped.
+/// Starts the server and relays until one side disconnects. Then ends the server, even if this future is dropped.
 pub(super) async fn relay_to_command(
     observer: &Arc<Mutex<Observer>>,
     client: (impl Incoming, impl Outgoing),

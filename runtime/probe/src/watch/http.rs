@@ -1,4 +1,4 @@
-//! Connects to a URL: over Streamable HTTP, or over HTTP+SSE if the server supports nothing newer.
+//! Relays between a client and a URL: over Streamable HTTP, or HTTP+SSE if the server supports nothing newer.
 
 use std::io;
 use std::pin::Pin;
@@ -15,12 +15,11 @@ use super::observer::{Observer, Side};
 use super::relay::{observe, outbound, relay};
 use crate::failure::{Failure, with_sources};
 
-/// A connection to the server.
 type Connection = (BoxStream<'static, Result<Inbound, ReceiveError>>, BoxedSink);
 
-/// Relays between a client and the server at this URL, until one side disconnects.
+/// Relays between a client and the server at this URL until one side disconnects.
 ///
-/// The response to the first request decides between the transports.
+/// The response to the first request decides which transport to use.
 pub(super) async fn relay_to_url(
     observer: &Arc<Mutex<Observer>>,
     client: (impl Incoming, impl Outgoing),
@@ -49,7 +48,7 @@ pub(super) async fn relay_to_url(
         (from_server, to_server) = match sse {
             Some(server) => {
                 observe(observer, |observer| observer.remark("the server supports only HTTP+SSE"));
-                // There is no session that would have to be ended.
+                // There is no session to end.
                 drop((from_server, to_server));
                 let (from_server, mut to_server) = boxed(server);
                 // If this fails, the stream from the server reports it.
@@ -63,7 +62,7 @@ pub(super) async fn relay_to_url(
     Ok(())
 }
 
-/// Returns whether the server responded to a request as one that supports only HTTP+SSE may respond.
+/// Whether this may be the response of a server that supports only HTTP+SSE.
 fn lacks_streamable_http(response: &Result<Inbound, ReceiveError>) -> bool {
     let Err(ReceiveError::Undelivered { why, .. }) = response else { return false };
     let Some(HttpError::Status { status, .. }) = why.error.downcast_ref() else { return false };

@@ -1,7 +1,7 @@
 //! `mcpgen-probe watch`: relays messages between a client and a server, and describes each.
 //!
-//! `relay` passes the messages on, `command` to a process, `http` to a URL, and `trace` reads them from a log instead.
-//! `observer` describes them, `validate` checks them against the schema of their revision.
+//! `relay` passes messages on, `command` starts a process, `http` connects to a URL, and `trace` reads a log instead.
+//! `observer` describes the messages, and `validate` checks them against their revision's schema.
 
 mod command;
 mod http;
@@ -50,7 +50,6 @@ pub(crate) async fn run(args: &WatchArgs) -> Result<(), Failure> {
     }
 }
 
-/// Validates the result of a client's request.
 pub(crate) fn validate_result(revision: Revision, method: &str, result: &Json) -> Result<(), Error> {
     validate::result(revision.as_str(), Side::Client, method, false, result)
 }

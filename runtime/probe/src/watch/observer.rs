@@ -1,4 +1,4 @@
-//! Describes messages: sender, kind, method, subject, revision, and what does not match the schema.
+//! Describes messages: sender, kind, method, target, revision, and what does not match the schema.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -13,55 +13,48 @@ use mcpgen_types::{ErrorId, JsonObject, JsonRef, RequestId, Revision};
 use super::validate;
 use crate::output::{self, BOLD, CYAN, DIM, GREEN, RED, plain, quoted, styled};
 
-/// The maximum number of requests without a response that are remembered. Responses to others are not validated.
+/// How many requests without a response to remember. Responses to others are not validated.
 const MOST_PENDING: usize = 10_000;
 
-/// The longest text of a message that a description shows, such as the name of a tool, in characters.
+/// How many characters of a text, such as the name of a tool, a description shows.
 const LONGEST_TEXT: usize = 60;
 
-/// The sender of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Client,
     Server,
 }
 
-/// Describes the messages of a connection.
 pub(super) struct Observer {
     log: Box<dyn Write + Send>,
     full: bool,
     clock: Clock,
-    /// The revision that `initialize` has negotiated, or that the client's last request has named. Messages that name none
-    /// belong to it.
+    /// The revision negotiated by `initialize` or named by the client's last request. Applies to messages that name
+    /// none.
     revision: Option<String>,
-    /// The requests of the client without a response.
     from_client: PendingRequests<PendingRequest>,
-    /// The requests of the server without a response.
     from_server: PendingRequests<PendingRequest>,
     invalid: u64,
 }
 
-/// When a message was sent.
 enum Clock {
-    /// The time since the connection began.
+    /// Since the connection began.
     Elapsed(Instant),
-    /// A line of a log.
+    /// The number of a line in a log.
     Line(usize),
 }
 
-/// A request without a response.
 struct PendingRequest {
     method: String,
     revision: Option<String>,
-    /// Whether the result may be that of a task.
+    /// Whether the result may be a task.
     is_task: bool,
 }
 
-/// What a message is: its kind and revision, and what is wrong with it.
+/// A message's kind and revision, and what is wrong with it.
 struct Description {
     kind: String,
     revision: Option<String>,
-    /// A remark that is not a problem.
     remark: Option<String>,
     problem: Option<String>,
 }
@@ -94,12 +87,11 @@ impl Observer {
         self.clock = Clock::Line(number);
     }
 
-    /// Returns whether a sender waits for the response to a request.
+    /// Whether the sender waits for a response with this ID.
     pub(super) fn is_pending(&mut self, sender: Side, id: &RequestId) -> bool {
         self.pending(sender).iter().any(|(known, _)| known == id)
     }
 
-    /// Returns the pending requests of a sender.
     fn pending(&mut self, sender: Side) -> &mut PendingRequests<PendingRequest> {
         match sender {
             Side::Client => &mut self.from_client,
@@ -107,7 +99,7 @@ impl Observer {
         }
     }
 
-    /// Describes the requests that have no response when the connection ends.
+    /// Call this when the connection ends. Describes requests that got no response.
     pub(super) fn end(&mut self) {
         for sender in [Side::Client, Side::Server] {
             for (id, PendingRequest { method, revision, .. }) in std::mem::take(self.pending(sender)).iter() {
@@ -122,17 +114,14 @@ impl Observer {
         }
     }
 
-    /// Returns the number of messages that do not match the schema.
     pub(super) fn invalid(&self) -> u64 {
         self.invalid
     }
 
-    /// Writes a remark about the connection.
     pub(super) fn remark(&mut self, remark: &str) {
         let _ = writeln!(self.log, "{:10}{}", "", styled(DIM, &format!("({remark})")));
     }
 
-    /// Describes a problem of the transport.
     pub(super) fn problem(&mut self, sender: Side, problem: &str) {
         self.write(
             sender,
@@ -140,7 +129,6 @@ impl Observer {
         );
     }
 
-    /// Describes a message, or each message of a batch.
     pub(super) fn message(&mut self, sender: Side, bytes: &[u8]) {
         let document = match scan_bytes(bytes) {
             Ok(document) => document,
@@ -207,7 +195,6 @@ impl Observer {
         self.write(sender, &description);
     }
 
-    /// Describes a request or a notification.
     fn call(
         &mut self,
         sender: Side,
@@ -289,7 +276,7 @@ impl Observer {
             self.invalid += 1;
             line.push_str(&format!("\n{:10}{}", "", styled(RED, &format!("invalid: {}", plain(problem)))));
         }
-        // The relay continues if the log cannot be written.
+        // The relay continues even if the log cannot be written.
         let _ = writeln!(self.log, "{line}").and_then(|()| self.log.flush());
     }
 }
@@ -298,13 +285,12 @@ fn beginning(text: &str) -> String {
     text.chars().take(LONGEST_TEXT).collect()
 }
 
-/// Quotes the beginning of a message.
 fn quoted_beginning(bytes: &[u8]) -> String {
-    // A line can be long. More than this is not shown.
+    // A line can be long, and no more than this is shown.
     quoted(&String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes)))
 }
 
-/// Returns params or a result as an object, or an empty object if it has another type.
+/// Empty if the params or result are not an object.
 fn object(json: Option<Cursor<'_>>) -> JsonObject {
     json.and_then(|json| json.to_json().decode().ok()).unwrap_or_default()
 }

@@ -11,7 +11,6 @@ use serde_json::json;
 use super::observer::{Observer, Side};
 use crate::failure::with_sources;
 
-/// Relays until one side disconnects.
 pub(super) async fn relay(
     observer: &Arc<Mutex<Observer>>,
     client: (impl Incoming, impl Outgoing),
@@ -52,7 +51,7 @@ pub(super) async fn pass(observer: Arc<Mutex<Observer>>, sender: Side, from: imp
     let _ = to.close().await;
 }
 
-/// Creates a message with the metadata that the transport asks for.
+/// Adds the metadata if the transport asks for them.
 pub(super) fn outbound(to: &impl Outgoing, bytes: Vec<u8>) -> Outbound {
     let metadata = to.needs_metadata().then(|| Metadata::read(&bytes)).flatten();
     let mut message = Outbound::from(bytes);
@@ -61,6 +60,6 @@ pub(super) fn outbound(to: &impl Outgoing, bytes: Vec<u8>) -> Outbound {
 }
 
 pub(super) fn observe(observer: &Mutex<Observer>, run: impl FnOnce(&mut Observer)) {
-    // A panic while writing a description does not stop the relay.
+    // A panic while writing a description must not stop the relay.
     run(&mut observer.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
 }

@@ -11,7 +11,7 @@ use super::observer::{Observer, Side};
 use crate::cli::TraceArgs;
 use crate::failure::Failure;
 
-/// How many brackets of a line may begin a message. Text before a message, such as `[info]`, has some, too.
+/// How many brackets to try as the start of a message. Earlier text, such as `[info]`, may contain some, too.
 const MOST_CANDIDATES: usize = 16;
 
 pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
@@ -40,7 +40,7 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<(), Failure> {
 
 struct Reader {
     observer: Observer,
-    /// The sender in a line of `watch`, which stands before the message.
+    /// The sender, if the line was written by `watch`, which names it before the message.
     described: Option<Side>,
     messages: usize,
 }
@@ -61,7 +61,7 @@ impl Reader {
         self.observer.message(sender, bytes);
     }
 
-    /// Returns the sender that a message itself suggests.
+    /// The sender that the message itself suggests.
     fn guess(&mut self, bytes: &[u8]) -> Side {
         let Ok(document) = scan_bytes(bytes) else { return Side::Server };
         let first = match Frame::read(&document) {
@@ -82,15 +82,14 @@ impl Reader {
     }
 }
 
-/// Returns who sends messages of this method. Both sides may send some; those are mostly the client's, except for reports of
-/// progress.
+/// The side that sends this method. If both do, the client is more likely, except for progress reports.
 fn sender_of(method: &str) -> Side {
     let spec = Revision::ALL.iter().rev().find_map(|revision| revision.method(method));
     let by_client = spec.is_none_or(|spec| spec.sent_by_client);
     if by_client && method != "notifications/progress" { Side::Client } else { Side::Server }
 }
 
-/// Returns the message in a line, and the words that may name its sender: those before it, and the texts next to it in an
+/// Finds the message in a line, and the words that may name its sender: text before it, and text next to it in an
 /// object.
 fn message_in(line: &str) -> Option<(String, Json)> {
     let line = line.trim_end_matches(',');
@@ -114,8 +113,8 @@ fn is_message(json: JsonRef<'_>) -> bool {
     has("jsonrpc") || (has("id") && (has("method") || has("result") || has("error"))) || json.elements().any(is_message)
 }
 
-/// Returns the sender that words name, such as `from client`, `to_server` or `server →`. Parts of other words, such as the
-/// name of a logger, name none.
+/// The sender that a text names, such as `from client`, `to_server` or `server →`. Parts of other words, such as a
+/// logger's name, do not count.
 fn sender_in(text: &str) -> Option<Side> {
     let mut spaced = String::new();
     for char in text.chars() {

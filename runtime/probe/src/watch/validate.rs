@@ -7,14 +7,12 @@ use mcpgen_types::{Error, Json, Request, RequestSet, RequestTypeVisitor, TaskReq
 
 use super::observer::Side;
 
-/// The functions that validate the messages of a revision.
 struct Validators {
     revision: &'static str,
     client: Types,
     server: Types,
 }
 
-/// The functions that validate the messages of a sender, and the results of its requests.
 struct Types {
     message: fn(&str) -> Result<(), Error>,
     result: fn(&str) -> Option<ResultTypes>,
@@ -22,7 +20,6 @@ struct Types {
 
 type ValidateResult = fn(&Json) -> Result<(), Error>;
 
-/// The functions that validate the results of a request.
 struct ResultTypes {
     result: ValidateResult,
     /// Validates the result of a request that runs as a task.
@@ -32,13 +29,12 @@ struct ResultTypes {
 // Written by the build script: `VALIDATORS`, with a row for each revision.
 include!(concat!(env!("OUT_DIR"), "/validators.rs"));
 
-/// Validates a request or a notification.
 pub(super) fn message(revision: &str, sender: Side, text: &str) -> Result<(), Error> {
     of(revision, sender).map_or(Ok(()), |types| (types.message)(text))
 }
 
-/// Validates the result of a request of `requester`. Results of unknown methods are valid. `is_task` is whether the params
-/// contain `task`; the receiver may ignore that.
+/// Validates the result of a request from `requester`. Results of unknown methods are valid. `is_task` says that the
+/// params contain `task`, which the receiver may have ignored.
 pub(super) fn result(revision: &str, requester: Side, method: &str, is_task: bool, result: &Json) -> Result<(), Error> {
     let Some(types) = of(revision, requester).and_then(|types| (types.result)(method)) else { return Ok(()) };
     let has_task = || result.get("task").is_some();
@@ -58,7 +54,6 @@ fn validate<T: Decode>(text: &str) -> Result<(), Error> {
     mcpgen_types::from_str::<T>(text).map(drop)
 }
 
-/// Returns the functions for a method.
 fn result_types<R: RequestSet>(method: &str) -> Option<ResultTypes> {
     R::request_type(method, FindResultTypes)
 }

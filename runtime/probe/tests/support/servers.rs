@@ -23,7 +23,7 @@ fn install() -> Option<PathBuf> {
         }
     }
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join(super::SERVERS);
-    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("published-servers");
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(concat!(env!("CARGO_PKG_NAME"), "-servers"));
     fs::create_dir_all(&to).expect("a folder");
     for file in ["package.json", "package-lock.json", ".npmrc"] {
         fs::copy(from.join(file), to.join(file)).expect("copied");

@@ -19,14 +19,12 @@ use crate::connection::Backoff;
 use crate::error::Unavailable;
 use crate::replica::Replica;
 
-/// This replica's exchanges.
 pub(crate) struct Exchanges {
     sender: Sender,
     requester: Arc<Requester>,
     responder: Arc<Responder>,
 }
 
-/// Messages to send in the background.
 pub(crate) struct Outgoing(mpsc::UnboundedReceiver<(String, Head)>);
 
 impl Exchanges {

@@ -16,7 +16,6 @@ use super::message::{Head, Headers, RequestHead};
 use super::sender::Sender;
 use crate::error::Unavailable;
 
-/// The exchanges that this replica waits for, by ID.
 #[derive(Default)]
 pub(super) struct Requester {
     next: AtomicU64,
@@ -27,7 +26,6 @@ struct Waiting {
     replica: String,
     /// Whether the request has arrived. Until then, the responder does not know the exchange.
     is_accepted: bool,
-    /// How many frames have arrived.
     frames: u64,
     /// Dropped before the end if the exchange fails.
     parts: mpsc::Sender<Part>,
@@ -73,7 +71,6 @@ impl Requester {
         Ok(ForwardedResponse::new(status, headers, exchange.frames()))
     }
 
-    /// Handles a responder's message.
     pub(super) fn receive(&self, head: Head, body: Bytes) -> Result<(), StoreError> {
         match head {
             Head::Accepted { id } => {
@@ -142,7 +139,6 @@ impl Requester {
         }
     }
 
-    /// The accepted exchanges with each replica.
     pub(super) fn replicas(&self) -> BTreeMap<String, Vec<u64>> {
         let mut replicas = BTreeMap::<_, Vec<_>>::new();
         for (id, exchange) in self.lock().iter().filter(|(_, exchange)| exchange.is_accepted) {

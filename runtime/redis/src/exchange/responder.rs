@@ -20,7 +20,6 @@ use crate::error::{Unavailable, corrupt};
 /// The requester and its ID for the exchange.
 type ExchangeId = (String, u64);
 
-/// The exchanges that this replica handles.
 pub(super) struct Responder {
     answer: Mutex<Option<Arc<Answer>>>,
     running: Mutex<HashMap<ExchangeId, Arc<Running>>>,
@@ -48,7 +47,6 @@ impl Responder {
         *self.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(answer));
     }
 
-    /// Handles a requester's message.
     pub(super) fn receive(self: &Arc<Self>, sender: &Sender, head: Head, body: Bytes) -> Result<(), StoreError> {
         match head {
             Head::Request(head) => self.start(sender, head, body)?,

@@ -80,7 +80,7 @@ async fn subscribers_learn_that_redis_lost_changes() {
     assert_eq!(missed, Some(BusEvent::Missed));
     a.publish(&Change::Prompts).await.expect("an available bus");
     assert_eq!(changes.next().await, Some(BusEvent::Change(Change::Prompts)));
-    // A change before the loss is noticed.
+    // A change, before the loss is noticed.
     redis.command("FLUSHALL").await;
     a.publish(&Change::Resources).await.expect("an available bus");
     assert_eq!(changes.next().await, Some(BusEvent::Missed));
@@ -96,7 +96,7 @@ impl Drop for Dropped {
     }
 }
 
-/// Answers requests with one frame and a body that does not end. The result is set when a body is dropped.
+/// Answers requests with one frame and a body that never ends. Sets the returned flag when a body is dropped.
 fn answer_endlessly(stores: &RedisStores) -> Arc<AtomicBool> {
     let is_dropped = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&is_dropped);
@@ -112,7 +112,7 @@ fn answer_endlessly(stores: &RedisStores) -> Arc<AtomicBool> {
     is_dropped
 }
 
-/// Waits until the replica that answers has dropped the body.
+/// Waits until the answering replica has dropped the body.
 async fn until_set(is_dropped: &AtomicBool, limit: Duration) {
     let until = Instant::now() + limit;
     while !is_dropped.load(Ordering::SeqCst) {
@@ -135,7 +135,7 @@ async fn responses_end_when_the_requester_dies() {
     drop(a);
     let end = timeout(Duration::from_secs(5), response.frames.next()).await.expect("the frames end");
     assert!(end.expect("an end with an error").is_err());
-    // The requester is dead, so it cannot send that it has cancelled the request.
+    // The requester is dead, so it cannot cancel the request.
     until_set(&is_dropped, Duration::from_secs(15)).await;
 }
 
@@ -163,7 +163,7 @@ async fn lost_connections_end_responses() {
     }
 }
 
-/// Counts what clients of two replicas see, while Redis fails.
+/// Counts what clients of two replicas see while Redis fails.
 #[derive(Default)]
 struct Counts {
     ok: AtomicUsize,
@@ -176,7 +176,7 @@ impl Counts {
     }
 }
 
-/// Uses all stores until `stop` is set. Panics at a wrong answer. Redis may lose sessions, but not a part of one.
+/// Uses all stores until `stop` is set. Panics at a wrong answer. Redis may lose a session, but not part of one.
 async fn load(a: RedisStores, b: RedisStores, worker: usize, stop: Arc<AtomicBool>, counts: Arc<Counts>) {
     let limiter = a.rate_limiter(1_000_000, Duration::from_secs(1));
     for round in 0.. {

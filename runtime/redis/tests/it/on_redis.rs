@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::http::{call, modern_call, read_until, send, session};
 use crate::redis_server::RedisServer;
 
-/// The number of calls that a caller may make in an hour.
+/// How many calls a caller may make in an hour.
 const CALLS: u32 = 12;
 
 fn tool(name: &str) -> Tool {
@@ -112,7 +112,7 @@ async fn a_home_that_was_considered_dead_stops_running_its_sessions() {
         assert!(tokio::time::Instant::now() < until, "the old home still runs the session");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // Both have known the old home.
+    // Both replicas remember the old home.
     echo(&a).await;
     echo(&c).await;
     assert_eq!((a.sessions(), b.sessions(), c.sessions()), (0, 1, 0));
@@ -144,7 +144,7 @@ async fn a_dropped_server_leaves() {
     panic!("the replica still renews its lease");
 }
 
-/// It does not help to try again, so the error says what to change.
+/// Retrying does not help, so the error says what to change.
 #[tokio::test]
 async fn wrong_options_are_not_unavailable() {
     for (url, part) in [

@@ -1,4 +1,4 @@
-//! The number of operations that Redis executes.
+//! How many operations Redis executes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ async fn replica(redis: &RedisServer) -> Endpoint {
     server.http(EndpointOptions::default()).expect("a sound server")
 }
 
-/// Returns how often each command was executed since the last call.
+/// How many times each command was executed since the last call.
 async fn commands(redis: &RedisServer) -> BTreeMap<String, u64> {
     let stats: String = redis.query("INFO commandstats").await;
     redis.command("CONFIG RESETSTAT").await;
@@ -47,7 +47,7 @@ async fn a_forwarded_request_needs_few_operations() {
     for _ in 0..REQUESTS {
         echo(&b).await;
     }
-    // Others are executed in the background.
+    // Other commands run in the background.
     let found = commands(&redis).await;
     let counts = ["hmget", "exists", "publish"].map(|command| found.get(command).copied().unwrap_or_default());
     eprintln!("{REQUESTS} forwarded requests: {found:?}");
@@ -70,7 +70,7 @@ async fn sessions_are_renewed_long_before_they_expire() {
     const LIFETIME: Duration = Duration::from_secs(30 * 60);
     let Some(redis) = RedisServer::start().await else { return };
     let mut options = redis.options();
-    // The replica finds its lease expired if the machine is slow, and then renews all sessions.
+    // On a slow machine, the replica may find its lease expired, and renew all sessions.
     options.lease = Duration::from_secs(120);
     let stores = RedisStores::connect(options).await.expect("a connection");
     let ids: Vec<String> = (0..SESSIONS).map(|number| number.to_string()).collect();

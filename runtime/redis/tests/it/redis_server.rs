@@ -54,7 +54,7 @@ impl RedisServer {
         format!("redis+unix://{}", self.socket().display())
     }
 
-    /// Returns options for replicas whose death is detected soon.
+    /// Options with which the death of a replica is detected soon.
     pub(crate) fn options(&self) -> RedisOptions {
         let mut options = RedisOptions::new(self.url());
         options.lease = Duration::from_millis(1500);
@@ -87,7 +87,7 @@ impl RedisServer {
         command.query_async(&mut connection).await.expect("a successful command")
     }
 
-    /// Stops the process for a time, as if the machine were overloaded.
+    /// Stops the process for a while, as if the machine were overloaded.
     pub(crate) async fn pause(&self, time: Duration) {
         self.signal("STOP");
         tokio::time::sleep(time).await;

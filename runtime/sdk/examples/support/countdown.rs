@@ -24,19 +24,16 @@ pub(crate) struct Settings {
     pub(crate) max: u32,
 }
 
-/// Params of the request.
 #[derive(Serialize, Deserialize)]
 struct Start {
     from: u32,
 }
 
-/// Result of the request.
 #[derive(Serialize, Deserialize)]
 struct Finished {
     steps: u32,
 }
 
-/// Params of the notification.
 #[derive(Serialize, Deserialize)]
 struct Step {
     left: u32,

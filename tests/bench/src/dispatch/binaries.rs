@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// The paths of programs, by package.
 #[derive(Debug)]
 pub(crate) struct Binaries(BTreeMap<String, PathBuf>);
 

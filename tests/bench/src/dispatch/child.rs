@@ -45,7 +45,6 @@ impl Process {
         self.runtime.block_on(self.client.in_flight(depth))
     }
 
-    /// Returns the most resident memory that the server has had so far, in bytes.
     pub(crate) fn peak(&self) -> Result<f64> {
         memory(self.child.0.id(), "VmHWM")
     }

@@ -65,7 +65,6 @@ impl Client {
     }
 }
 
-/// Begins a session. Returns its id.
 pub(super) async fn begin_session(connection: &mut Connection) -> Result<String> {
     let mut body = Vec::new();
     let head = connection.exchange(&requests::initialize(), &mut body).await.context("initialize")?;

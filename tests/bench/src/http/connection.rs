@@ -11,7 +11,6 @@ const READ: usize = 8 << 10;
 
 pub(super) struct Connection {
     stream: TcpStream,
-    /// The bytes that were received and not consumed yet.
     input: Vec<u8>,
 }
 
@@ -54,7 +53,6 @@ impl Connection {
         Ok(head)
     }
 
-    /// Sends a request and reads only the head of its response.
     pub(super) async fn begin(&mut self, request: &[u8]) -> Result<Head> {
         self.stream.write_all(request).await.context("sending a request")?;
         loop {

@@ -22,7 +22,6 @@ const LATENCY: f64 = 1.0;
 /// The dialects of the calls, with their names in the tables.
 pub(super) const DIALECTS: [(Dialect, &str); 2] = [(Dialect::Modern, "modern"), (Dialect::Handshake, "session")];
 
-/// How long the turns are, and how many there are.
 pub(super) struct Turns {
     warm_up: Duration,
     turn: Duration,
@@ -73,7 +72,6 @@ fn rows(name: &str, results: &[Vec<Turn>]) -> [Case; 4] {
     ]
 }
 
-/// Returns the median of a figure for each contender.
 pub(super) fn medians(results: &[Vec<Turn>], figure: fn(&Turn) -> f64) -> Vec<f64> {
     results.iter().map(|turns| median(turns.iter().map(figure).collect())).collect()
 }
@@ -108,7 +106,6 @@ pub(super) fn measure(
     Ok(results)
 }
 
-/// A server and the clients connected to it.
 struct Loaded {
     runtime: Runtime,
     replicas: Vec<Server>,
@@ -146,7 +143,6 @@ impl Loaded {
         self.replicas.iter().map(Server::cpu).sum()
     }
 
-    /// Makes calls on all connections for the length of a turn.
     fn turn(&mut self, length: Duration) -> Result<Turn> {
         let clients = std::mem::take(&mut self.clients);
         let cpu = self.cpu()?;

@@ -32,7 +32,6 @@ impl Server {
         Ok(Self { child, port, _output: output })
     }
 
-    /// Returns the resident memory in bytes.
     pub(super) fn resident(&self) -> Result<f64> {
         memory(self.child.0.id(), "VmRSS")
     }

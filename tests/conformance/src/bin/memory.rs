@@ -38,7 +38,6 @@ struct Attack {
     limit: &'static str,
     /// The most memory that the limit allows, without [`SLACK`].
     bytes: usize,
-    /// What the peer receives at the limit.
     answer: &'static str,
     run: fn() -> futures_util::future::BoxFuture<'static, anyhow::Result<String>>,
 }
@@ -117,7 +116,6 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns a field of `/proc/self/status`, in bytes.
 fn resident(field: &str) -> anyhow::Result<usize> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).context("no such field")?;
@@ -178,7 +176,6 @@ async fn send(endpoint: &Endpoint, method: &str, headers: &Headers, body: Bytes)
     Ok(endpoint.clone().oneshot(request.body(Full::new(body))?).await?)
 }
 
-/// Returns the headers and the body of a request in 2026-07-28.
 fn modern(method: &str, name: Option<&str>, members: &str, meta: &str) -> (Headers, Bytes) {
     let mut headers = vec![("mcp-protocol-version", "2026-07-28".to_owned()), ("mcp-method", method.to_owned())];
     headers.extend(name.map(|name| ("mcp-name", name.to_owned())));

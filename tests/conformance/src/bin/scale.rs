@@ -139,7 +139,6 @@ impl Redis {
         Ok(text)
     }
 
-    /// Returns a number in a section of `INFO`.
     async fn info(&self, section: &str, name: &str) -> anyhow::Result<f64> {
         let info = self.run(&["INFO", section]).await?;
         let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -201,7 +200,6 @@ fn cpu() -> anyhow::Result<f64> {
     Ok(ticks / TICKS)
 }
 
-/// Returns the resident memory of this process in bytes.
 fn resident() -> anyhow::Result<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;

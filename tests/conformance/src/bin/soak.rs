@@ -157,7 +157,7 @@ fn resident() -> usize {
     resident.and_then(|kib| kib.parse::<usize>().ok()).unwrap_or_default() / 1024
 }
 
-/// A client with its own connection.
+/// A client with a separate connection.
 struct Worker {
     number: usize,
     url: String,
@@ -313,7 +313,6 @@ impl Worker {
     }
 }
 
-/// A response whose body is being read.
 struct Stream {
     response: reqwest::Response,
     /// The part of the body that is not parsed yet.

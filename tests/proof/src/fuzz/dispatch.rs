@@ -57,7 +57,6 @@ impl Received {
         }
     }
 
-    /// Adds handlers that accept any value to a router.
     fn router(&self, router: Router) -> Router {
         let (requests, notifications) = (self.clone(), self.clone());
         router
@@ -142,7 +141,7 @@ fn messages(text: &[u8]) -> Messages {
     found
 }
 
-/// Returns the IDs of messages and how often each occurs.
+/// Returns the IDs of messages, each with the number of messages that have it.
 fn ids<'m>(messages: impl Iterator<Item = &'m Value>) -> BTreeMap<String, usize> {
     let mut ids = BTreeMap::new();
     for message in messages {

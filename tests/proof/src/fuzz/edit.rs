@@ -100,7 +100,6 @@ fn foreign(choice: u8, index: u8) -> Value {
     all[choice].instance(0, u64::from(index % 8))
 }
 
-/// Wraps a value in up to 109 arrays or objects.
 fn wrap(document: &mut Value, at: &str, times: u8, kind: u8) {
     let Some(place) = document.pointer_mut(at) else { return };
     let mut value = place.take();
@@ -188,7 +187,6 @@ fn write(value: &Value, at: &str, duplicated: Option<&str>, text: &mut String) {
     }
 }
 
-/// Replaces a trailing comma with the closing bracket.
 fn close(text: &mut String, bracket: char) {
     if text.ends_with(',') {
         text.pop();

@@ -46,7 +46,6 @@ pub(super) struct Site<'s> {
     pub(super) parts: Vec<Part<'s>>,
 }
 
-/// The overall shape of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     /// Only required values.
@@ -124,7 +123,6 @@ impl<'s> Builder<'s> {
         self.source.pointer_of(schema)
     }
 
-    /// Builds a value that all schemas of the view should accept.
     fn build(&mut self, view: Vec<Part<'s>>, instance: String, depth: usize) -> Value {
         self.budget = self.budget.saturating_sub(1);
         if depth > DEPTH_LIMIT + 30 {

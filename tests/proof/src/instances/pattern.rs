@@ -12,7 +12,6 @@ pub(super) fn matching(rng: &mut Rng, pattern: &str) -> Option<String> {
     Some(text)
 }
 
-/// Returns whether a part of the text matches the pattern.
 pub(super) fn is_match(pattern: &str, text: &str) -> bool {
     regex::Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
 }

@@ -125,7 +125,6 @@ pub(super) fn any(rng: &mut Rng, levels: usize) -> Value {
     }
 }
 
-/// Makes exactly this many nested containers.
 pub(super) fn chain(rng: &mut Rng, containers: usize) -> Value {
     let innermost = any(rng, 0);
     (0..containers).fold(innermost, |inner, _| match rng.bool() {

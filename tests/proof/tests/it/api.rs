@@ -21,10 +21,8 @@ use syn::{Attribute, Fields, Ident, ImplItem, Item, Signature, TraitItem, Type, 
 
 type Names = Vec<String>;
 
-/// The module that contains the modules of extensions.
 const EXTENSIONS: &str = "ext";
 
-/// All modules of a crate by path, including private ones. Macros are expanded.
 #[derive(Default)]
 struct Crate {
     modules: BTreeMap<Names, Module>,
@@ -524,7 +522,6 @@ fn signature(signature: &Signature) -> String {
     format!("{constness}{asyncness}fn{generics}({inputs}){output}{clause}")
 }
 
-/// Formats tokens on one line, with conventional spacing.
 fn text(tokens: &impl ToTokens) -> String {
     let spaced = tokens.to_token_stream().to_string();
     let mut text = spaced.split_whitespace().collect::<Vec<_>>().join(" ");

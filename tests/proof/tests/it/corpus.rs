@@ -26,7 +26,6 @@ fn fuzz_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz")
 }
 
-/// Returns all files in a folder of the corpus, sorted by name.
 fn files(folder: &str) -> Vec<(String, Vec<u8>)> {
     let folder = fuzz_folder().join("corpus").join(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -82,7 +81,7 @@ fn corpus_covers_all_goals() {
 
 /// Something that the corpus should contain a document for.
 struct Goal {
-    /// The name, such as `2025-11-25-ContentBlock-TextContent`.
+    /// A name such as `2025-11-25-ContentBlock-TextContent`.
     name: String,
     /// The index of the target that accepts it.
     target: usize,

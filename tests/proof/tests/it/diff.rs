@@ -220,7 +220,6 @@ fn judgeable(old: &Value, new: &Value) -> bool {
     intersections(new) <= intersections(old) && jsonschema::meta::is_valid(new) && unsupported(new).is_none() && plain
 }
 
-/// Returns the definitions that differ and those that refer to them.
 fn affected(old: &Value, new: &Value) -> Vec<String> {
     let definitions = |schema: &Value| schema[definitions_keyword(schema)].as_object().cloned().unwrap_or_default();
     let (old, new) = (definitions(old), definitions(new));
@@ -238,7 +237,6 @@ fn affected(old: &Value, new: &Value) -> Vec<String> {
     found
 }
 
-/// What comparing mutants found.
 #[derive(Default)]
 struct Steps {
     compared: u64,
@@ -327,7 +325,6 @@ fn compatible_types_of_mutants_accept_all_samples() {
     }
 }
 
-/// Returns all pairs of an older and a newer revision, by index.
 fn pairs() -> impl Iterator<Item = (usize, usize)> {
     (0..REVISIONS.len()).flat_map(|old| (old + 1..REVISIONS.len()).map(move |new| (old, new)))
 }

@@ -263,7 +263,6 @@ macro_rules! revisions {
             }
         }
 
-        /// Decodes a result as the result of its request, and returns the error.
         fn result_error(revision: &str, text: &str) -> Error {
             match revision {
                 $($revision => match mcpgen_types::from_str::<mcpgen_types::$module::ServerMessage>(text) {
@@ -299,7 +298,7 @@ fn texts_of_other_types_match_the_snapshot() {
     check_snapshot("core", &text);
 }
 
-/// Writes the cases of a revision by kind, or the reason why a kind has no case.
+/// Writes the cases by kind, or the reason why a kind has no case.
 fn snapshot(revision: &str) -> String {
     let mut text = String::new();
     for kind in kinds() {
@@ -328,7 +327,6 @@ fn cases_of(revision: &str) -> impl Iterator<Item = &'static Case> {
     CASES.iter().filter(move |case| (case.revisions.0..=case.revisions.1).contains(&revision))
 }
 
-/// Writes a document and the error of decoding it.
 fn write(text: &mut String, kind: &str, entry: &Entry, document: &str) {
     let error = decode_error(kind, entry, document);
     let _ = writeln!(text, "\n== {kind}\n{} from {document}\n  {error}", entry.definition);

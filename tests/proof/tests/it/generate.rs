@@ -144,7 +144,7 @@ fn official_files_generate_the_same_items() {
     }
 }
 
-/// Returns the generated code without documentation and headers.
+/// Returns the generated code without its documentation or headers.
 fn items(schema: &Path, revision: &str) -> BTreeMap<String, String> {
     let protocol = mcpgen::model(Document::read(schema).expect("a schema"), revision, true).expect("a model");
     let options = Options {

@@ -434,7 +434,6 @@ fn check_passes_for_a_decoder_that_uses_the_judge() {
     eprintln!("{definitions} definitions: {total:?}");
 }
 
-/// A faulty decoder and encoder.
 type Codec = fn(&Value) -> Result<Value, String>;
 
 #[test]

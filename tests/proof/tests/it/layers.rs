@@ -16,7 +16,6 @@ type ModulePath = Vec<String>;
 struct Modules {
     /// The names that a module re-exports, with the paths that they refer to.
     exports: BTreeMap<ModulePath, BTreeMap<String, ModulePath>>,
-    /// The paths in a module, except those of its exports.
     paths: BTreeMap<ModulePath, BTreeSet<ModulePath>>,
 }
 
@@ -50,7 +49,6 @@ impl Modules {
         self.paths.insert(module, paths);
     }
 
-    /// Returns the module that defines the item at a path.
     fn defined_in(&self, path: &[String]) -> Option<ModulePath> {
         let mut module = ModulePath::new();
         for (index, name) in path.iter().enumerate() {
@@ -69,7 +67,6 @@ impl Modules {
         Some(module)
     }
 
-    /// Returns the modules that each module imports from.
     fn imports(&self) -> BTreeMap<&ModulePath, BTreeSet<ModulePath>> {
         let imports = self.paths.iter().map(|(module, paths)| {
             let targets = paths.iter().filter_map(|path| self.defined_in(path));
@@ -96,7 +93,6 @@ impl Modules {
         upward
     }
 
-    /// Returns the groups of modules that import each other, directly or through others.
     fn circles(&self) -> Vec<String> {
         let imports = self.imports();
         let reached: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> =
@@ -116,7 +112,6 @@ impl Modules {
     }
 }
 
-/// Returns the modules that a module imports from, directly or through others.
 fn reachable<'m>(
     module: &ModulePath,
     imports: &'m BTreeMap<&ModulePath, BTreeSet<ModulePath>>,

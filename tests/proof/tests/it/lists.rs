@@ -34,7 +34,6 @@ const READ_BY_MODELS: [Verdict; 2] = [Dangerous, Compatible];
 const RISKY: [Verdict; 2] = [Dangerous, Dangerous];
 const BREAKS: [Verdict; 2] = [Breaking, Breaking];
 
-/// Makes changes in a list.
 struct Planter<'l> {
     name: &'l str,
     old: &'l Value,
@@ -269,7 +268,6 @@ fn items(value: &mut Value) -> &mut Vec<Value> {
     value.as_array_mut().expect("an array")
 }
 
-/// Makes every change that applies to a list.
 fn planted(name: &str, old: &Value) -> Vec<Planted> {
     let mut planter = Planter { name, old, planted: Vec::new() };
     // A list is a member of the result, or the whole text.

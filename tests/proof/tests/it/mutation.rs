@@ -175,7 +175,6 @@ fn run_seed(originals: &'static [(String, Json)], seed: u64) -> (Duration, Resul
     }
 }
 
-/// Returns the CPU time that this thread has used.
 #[cfg(unix)]
 fn time_of_thread() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -223,7 +222,6 @@ fn run_all(originals: &'static [(String, Json)], first: u64, count: u64) -> Outc
     outcome
 }
 
-/// Describes how the mutant of a seed was made.
 fn history(originals: &[(String, Json)], seed: u64) -> String {
     let (revision, released, mutant) = make(originals, seed);
     let mut text = format!("seed {seed}: {revision}{}\n", if released { ", as released" } else { "" });
@@ -272,7 +270,6 @@ fn generator_rejects_mutants_with_reasons_or_generates_valid_code() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// Returns at most this many items, evenly spaced.
 fn spread(all: &[u64], limit: usize) -> Vec<u64> {
     let count = limit.min(all.len());
     (0..count).map(|index| all[index * all.len() / count]).collect()

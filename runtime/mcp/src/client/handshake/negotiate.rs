@@ -161,7 +161,6 @@ async fn initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, Ha
     perform_initialize(peer, protocol).await
 }
 
-/// The handshake of the legacy revisions.
 async fn perform_initialize(peer: &Peer, protocol: &DualProtocol) -> Result<Revision, HandshakeError> {
     let legacy = protocol.legacy().ok_or(HandshakeError::NoRevision)?;
     // The result is processed before any later message; see `RevisionRules::process_result`.

@@ -77,7 +77,6 @@ fn strings(array: JsonRef<'_>) -> Option<Vec<String>> {
     array.decode().ok()
 }
 
-/// The supported revisions from a modern server's "unsupported version" error.
 pub(super) fn supported(error: &ErrorObject) -> Option<Vec<String>> {
     let data = error.data.as_ref().filter(|_| error.code.0 == protocol::errors::UNSUPPORTED_VERSION)?;
     strings(data.get("supported")?)

@@ -35,7 +35,6 @@ pub struct ChildProcess {
 /// How long to read standard error after the process has exited. A process outside the group may keep it open.
 const LAST_STDERR: Duration = Duration::from_millis(500);
 
-/// A child process and its pipes.
 pub(crate) struct Spawned {
     pub(crate) server: ChildProcess,
     pub(crate) input: ChildStdin,

@@ -12,7 +12,6 @@ pub(super) use child_process::LineHandler;
 pub(super) use supervised_process::{Process, STOP, describe, exited};
 pub use supervised_process::{ServerExited, ServerOutput};
 
-/// Options for the processes that a client starts.
 #[derive(Clone, Debug)]
 pub(super) struct ProcessOptions {
     /// Maximum length of a line in bytes.

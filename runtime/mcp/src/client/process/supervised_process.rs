@@ -250,7 +250,7 @@ async fn supervise(
     }
 }
 
-/// Such as `exited with status 1`.
+/// Describes an exit status, such as `exited with status 1`.
 pub(crate) fn exited(status: ExitStatus) -> String {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -287,7 +287,6 @@ impl fmt::Display for ServerOutput {
 /// How many characters of a command an error message quotes.
 const LONGEST_COMMAND: usize = 120;
 
-/// Formats a command in one short line.
 pub(crate) fn describe(command: &Command) -> String {
     let command = command.as_std();
     let words = std::iter::once(command.get_program()).chain(command.get_args());

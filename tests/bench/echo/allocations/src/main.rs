@@ -20,7 +20,6 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns the allocations and the allocated bytes per call.
 fn measure(server: &mut InProcess) -> Result<(f64, f64)> {
     server.client.prepare(CALLS);
     let mut outcome = Ok(());

@@ -124,14 +124,10 @@ impl Client {
     }
 }
 
-/// A group of calls in progress.
 struct Turn {
     calls: Range<usize>,
-    /// The maximum number of pending calls.
     depth: usize,
-    /// The bytes that were written.
     written: usize,
-    /// The responses that were received.
     received: usize,
 }
 

@@ -84,7 +84,6 @@ async fn add_numbers(Run { client, .. }: &Run) -> anyhow::Result<()> {
     call(client, "add_numbers", json!({ "a": 5, "b": 3 })).await
 }
 
-/// Calls a tool that sends a form whose fields have defaults.
 async fn accept_form_defaults(Run { client, .. }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
     call(client, "test_client_elicitation_defaults", json!({})).await
@@ -148,7 +147,6 @@ async fn call_protected_tool(Run { client, .. }: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sends the input schema of a tool back to the server.
 async fn echo_schema(Run { client, .. }: &Run) -> anyhow::Result<()> {
     let tools = client.tools().await?;
     let tool = tools

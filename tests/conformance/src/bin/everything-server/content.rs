@@ -8,7 +8,6 @@ use mcpgen_types::v2026_07_28::{
 
 use crate::samples::{PNG, WAV, base64};
 
-/// Returns the info of a tool without arguments.
 pub(crate) fn tool_info(name: &str, description: &str) -> ToolInfo {
     ToolInfo::new(name).description(description)
 }

@@ -35,7 +35,6 @@ pub(crate) fn confirmation() -> ElicitRequestParams {
     form("Please confirm", [required("ok", BooleanSchema::new())])
 }
 
-/// Returns a field of each primitive type, with a default.
 pub(crate) fn defaults() -> Result<[Field; 5], NotFinite> {
     let status = UntitledSingleSelectEnumSchema::new(words(["active", "inactive", "pending"])).with_default("active");
     Ok([
@@ -47,7 +46,6 @@ pub(crate) fn defaults() -> Result<[Field; 5], NotFinite> {
     ])
 }
 
-/// Returns a field of each kind of enum.
 pub(crate) fn choices() -> [Field; 5] {
     let options = words(["option1", "option2", "option3"]);
     let one = |value, title| TitledSingleSelectEnumSchemaOneOfItem::new(value).title(title);
@@ -78,7 +76,6 @@ pub(crate) fn describe(result: &ElicitResult) -> String {
     format!("action={}, content={content}", result.action)
 }
 
-/// Returns the value that the user has entered in a field.
 pub(crate) fn field(result: &ElicitResult, name: &str) -> String {
     let value = result.content.as_ref().and_then(|content| content.get(name));
     let value = value.and_then(|value| mcpgen_types::to_value(value).ok()).unwrap_or_default();

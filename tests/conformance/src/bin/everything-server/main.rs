@@ -28,6 +28,7 @@ use mcpgen_sdk::replicas::Replicas;
 use mcpgen_sdk::server::request_state::RequestStateCodec;
 use mcpgen_sdk::tasks::InMemoryTaskStore;
 use mcpgen_sdk::{Server, ServerBuilder};
+use mcpgen_types::Revision;
 use tokio::net::TcpListener;
 
 /// Serves the tools, resources and prompts of the official conformance suite on http://127.0.0.1:PORT/mcp. Prints this
@@ -41,6 +42,9 @@ struct Arguments {
     /// of these are in memory.
     #[arg(long, value_name = "URL")]
     redis: Option<String>,
+    /// The only supported revision. Default: all revisions.
+    #[arg(long)]
+    revision: Option<Revision>,
 }
 
 #[tokio::main]
@@ -49,7 +53,10 @@ async fn main() -> anyhow::Result<()> {
     if let Some(url) = &arguments.redis {
         return replica(url, arguments.port).await;
     }
-    let server = server(&RequestStateCodec::of_this_process(STATE_LIFETIME)?);
+    let mut server = server(&RequestStateCodec::of_this_process(STATE_LIFETIME)?);
+    if let Some(revision) = arguments.revision {
+        server = server.revisions([revision]);
+    }
     let server = skills::skills(tasks::tools(server, InMemoryTaskStore::default()))?.build();
     events::add_changing_tools(&server)?;
     listen(&server, arguments.port, None).await

@@ -137,7 +137,6 @@ impl Client {
         }
     }
 
-    /// Calls a tool that asks the user.
     async fn ask(&mut self) -> anyhow::Result<Attempt> {
         let (request, expected) = self.call("ask");
         let each = |message: &Value| {

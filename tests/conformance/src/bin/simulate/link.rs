@@ -18,7 +18,6 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Starts a link to a server on this machine.
     pub(crate) async fn open(port: u16) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let link = Self { address: listener.local_addr()?, delay: Arc::default(), is_cut: watch::Sender::new(false) };
@@ -37,7 +36,6 @@ impl Link {
         Ok(link)
     }
 
-    /// Delays everything that is sent in either direction.
     pub(crate) fn delay(&self, delay: Duration) {
         self.delay.store(u64::try_from(delay.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }

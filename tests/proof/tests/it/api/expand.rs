@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream, Parser};
 
-/// A macro with one arm.
 pub(crate) struct Macro {
     matcher: Vec<Part>,
     body: Vec<Part>,

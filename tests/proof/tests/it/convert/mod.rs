@@ -21,7 +21,6 @@ use mcpgen_types::Revision;
 use mcpgen_types::convert::{Conversion, ConvertError, Lost, LostReason, Policy};
 use serde_json::{Value, json};
 
-/// One revision, whose documents are judged without the generator.
 struct Side {
     revision: Revision,
     judge: Judge,
@@ -198,7 +197,6 @@ impl Step<'_> {
         }
     }
 
-    /// Checks that converting back gives an equal document.
     fn check_return(&self, document: &Value, converted: &Value) -> Result<(), String> {
         let back = Step { definition: self.definition, from: self.to, to: self.from };
         let (value, _) = back.apply(converted, Policy::Omit).map_err(|error| format!("the way back fails: {error}"))?;
@@ -247,7 +245,6 @@ fn check_compatible(document: &Value, omitted: &Outcome, kept: &Outcome) -> Resu
     }
 }
 
-/// Checks the conversions of one definition to all other revisions.
 fn check_definition(
     (sides, from, definition): (&[Side], usize, &str),
     compatible: &Compatible,
