@@ -27,29 +27,30 @@ const problems = new Set();
 
 async function open(path, width = 1280, theme = "light") {
   const tab = await browser.newPage();
-  return { tab, problem: await visit(tab, path, width, theme) };
+  const problem = (text) => problems.add(`${path}, ${theme}, ${width}: ${text}`);
+  listen(tab, problem);
+  await tab.setViewport({ width, height: 900 });
+  await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
+  await tab.goto(`${site}/${path}`);
+  return { tab, problem };
 }
 
-async function visit(tab, path, width = 1280, theme = "light") {
-  const problem = (text) => problems.add(`${path}, ${theme}, ${width}: ${text}`);
-  tab.removeAllListeners();
+function listen(tab, problem) {
   tab.on("console", (message) => ["error", "warn"].includes(message.type()) && problem(message.text()));
   tab.on("pageerror", (error) => problem(error.message));
   tab.on("request", (request) => request.url().startsWith(`${site}/`) || request.url().startsWith("data:") || problem(`requests ${request.url()}`));
   tab.on("requestfailed", (request) => problem(`cannot load ${request.url()}`));
-  await tab.setViewport({ width, height: 900 });
-  await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
-  await tab.goto(`${site}/${path}`);
-  return problem;
 }
 
-const one = await browser.newPage();
-for (const path of pages) {
-  const problem = await visit(one, path);
-  const titles = await one.$$eval("h1", (them) => them.length);
-  if (titles !== 1) problem(`${titles} titles`);
+const every = await browser.newPage();
+let current;
+listen(every, (text) => problems.add(`${current}: ${text}`));
+for (current of pages) {
+  await every.goto(`${site}/${current}`);
+  const titles = await every.$$eval("h1", (them) => them.length);
+  if (titles !== 1) problems.add(`${current}: ${titles} titles`);
 }
-await one.close();
+await every.close();
 
 for (const path of samples) {
   for (const [theme, width] of [["light", 1280], ["dark", 1280], ["light", 390]]) {

@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         write!(modules, "mod {module} {{\n{program}}}\n")?;
         writeln!(list, "    (\"{side}\", {revision:?}, {calls}, {module}::main),")?;
     }
-    let text = format!("{modules}\nconst QUICKSTARTS: &[(&str, &str, usize, fn() -> Outcome)] = &[\n{list}];\n");
+    let text = format!("{modules}\nconst QUICKSTARTS: &[Quickstart] = &[\n{list}];\n");
     std::fs::write(PathBuf::from(std::env::var("OUT_DIR")?).join("quickstarts.rs"), text)?;
     Ok(())
 }

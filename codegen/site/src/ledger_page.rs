@@ -14,7 +14,7 @@ pub(crate) fn page(ledger: &Ledger) -> Page {
     let mut sections: Vec<(String, String, String)> = Vec::new();
     for (group, title) in [("sdk", "A working SDK"), ("programs", "Programs on it"), ("generator", "The generator")] {
         if let Some(total) = ledger.totals.get(group) {
-            sections.push((group.to_owned(), title.to_owned(), layers(ledger, group, total)));
+            sections.push((group.to_owned(), title.to_owned(), layers(ledger, group, title, total)));
         }
     }
     sections.push(("data".into(), "Data".into(), data(&ledger.data)));
@@ -33,7 +33,7 @@ pub(crate) fn page(ledger: &Ledger) -> Page {
     }
 }
 
-fn layers(ledger: &Ledger, group: &str, total: &Total) -> String {
+fn layers(ledger: &Ledger, group: &str, title: &str, total: &Total) -> String {
     let row = |name: String, about: &str, total: &Total| {
         vec![
             format!("{name}<p>{}</p>", escape(about)),
@@ -46,7 +46,7 @@ fn layers(ledger: &Ledger, group: &str, total: &Total) -> String {
     let rows = layers.map(|layer| row(escape(&layer.name), &layer.about, &layer.total));
     let sum = row("<strong>All</strong>".into(), "", total);
     let columns = ["Layer", "Lines generated", "Lines written by hand", "Generated"];
-    let table = table("Layers", &columns, rows.chain([sum]));
+    let table = table(title, &columns, rows.chain([sum]));
     format!("<p>Lines of code, without blank lines, comments and tests. Lower layers come first.</p>\n{table}")
 }
 

@@ -92,7 +92,7 @@ impl TypePages<'_> {
     fn by_revision(&self, name: &str, revisions: &[(usize, &Protocol, Option<&TypeDef>)]) -> String {
         let mut rows: Vec<(String, Vec<Option<String>>)> = Vec::new();
         for (index, protocol, def) in revisions {
-            for (key, cell) in def.into_iter().flat_map(|def| self.facts(protocol, def)) {
+            for (key, cell) in def.iter().flat_map(|def| self.facts(protocol, def)) {
                 let row = match rows.iter().position(|(known, _)| *known == key) {
                     Some(row) => row,
                     None => {

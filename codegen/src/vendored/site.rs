@@ -63,7 +63,7 @@ pub fn ledger_of(workspace: &Workspace) -> Result<Ledger, Error> {
     }
     let read = |path: &str| {
         let file = workspace.root.join(path);
-        Ok::<_, Error>(Error::unless_missing(fs::read_to_string(&file), &file)?)
+        Error::unless_missing(fs::read_to_string(&file), &file)
     };
     for path in [PATH, NAMES] {
         sources.tables.extend(read(path)?.map(|text| (path.to_owned(), text)));

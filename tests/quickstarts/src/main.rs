@@ -4,6 +4,9 @@
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
+/// The side, the revision, the number of calls, and the program.
+type Quickstart = (&'static str, &'static str, usize, fn() -> Outcome);
+
 include!(concat!(env!("OUT_DIR"), "/quickstarts.rs"));
 
 fn main() -> Outcome {
