@@ -243,9 +243,9 @@ fn source_files_in_pages_exist() {
 }
 
 #[test]
-fn architecture_lists_the_folders_of_each_crate() {
+fn layers_list_the_folders_of_each_crate() {
     let Some(root) = root() else { return eprintln!("skipped: no pages") };
-    let page = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the page");
+    let page = fs::read_to_string(root.join("tests/LAYERS.md")).expect("the page");
     let sections = page.split("\n## ").filter_map(|section| section.split_once('\n'));
     let crates: Vec<_> = sections.filter(|(title, _)| title.ends_with("/src")).collect();
     assert!(crates.len() >= 15, "{}", crates.len());
@@ -261,7 +261,7 @@ fn architecture_lists_the_folders_of_each_crate() {
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
             let is_revision = name.starts_with("v20");
             let is_listed = || listed.iter().any(|listed| listed.starts_with(&format!("{name}/")));
-            assert!(!path.is_dir() || is_revision || is_listed(), "ARCHITECTURE.md does not list {src}/{name}");
+            assert!(!path.is_dir() || is_revision || is_listed(), "tests/LAYERS.md does not list {src}/{name}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Checks what the modules of our crates import: a layer may import only from lower layers, and there are no cycles.
 //!
-//! ARCHITECTURE.md lists the layers.
+//! tests/LAYERS.md lists the layers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -216,7 +216,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// modules, so that the test fails if it finds none.
 #[track_caller]
 fn check_layers(src: &str, minimum: usize) {
-    let layers = documented_layers(include_str!("../../../../ARCHITECTURE.md"), src);
+    let layers = documented_layers(include_str!("../../../LAYERS.md"), src);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(src);
     let modules = Modules::read(&folder);
     assert!(modules.paths.len() > minimum, "{:?}", modules.paths.keys());
@@ -231,7 +231,7 @@ fn check_layers(src: &str, minimum: usize) {
     assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
 }
 
-/// Returns the modules that a section of ARCHITECTURE.md lists, lowest layer first. A line begins with one or more
+/// Returns the modules that a section of tests/LAYERS.md lists, lowest layer first. A line begins with one or more
 /// files or folders, such as `error.rs, options.rs` or `http/client/`.
 fn documented_layers<'t>(text: &'t str, section: &str) -> Vec<&'t str> {
     let section = text.split("\n## ").find(|text| text.lines().next() == Some(section)).expect("the section");
