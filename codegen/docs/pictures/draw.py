@@ -15,7 +15,7 @@ import tempfile
 from html import escape
 
 HERE = pathlib.Path(__file__).resolve().parent
-RESULTS = HERE.parent / "tests/bench/RESULTS.md"
+RESULTS = HERE.parents[2] / "tests/bench/RESULTS.md"
 THEMES = {
     "light": {"text": "#1f2328", "quiet": "#59636e", "line": "#d1d9e0", "box": "#f6f8fa", "ours": "#0969da", "other": "#afb8c1"},
     "dark": {"text": "#f0f6fc", "quiet": "#9198a1", "line": "#3d444d", "box": "#151b23", "ours": "#4493f8", "other": "#656c76"},
@@ -151,7 +151,7 @@ def main():
             elif not path.exists() or path.read_text() != drawn:
                 outdated.append(path.name)
     if outdated:
-        sys.exit(f"outdated: {', '.join(outdated)}; run pictures/draw.py")
+        sys.exit(f"outdated: {', '.join(outdated)}; run codegen/docs/pictures/draw.py")
     if "--report" in sys.argv:
         report()
 
