@@ -4,12 +4,12 @@ use mcpgen_diff::html::{Page, escape};
 use mcpgen_model::{DocTarget, Protocol};
 use mcpgen_schema::text::counted;
 
+use crate::contents::Site;
 use crate::frame::{badge, code, link, section, table};
 use crate::history::{Step, steps};
 use crate::ledger::Total;
 use crate::links::{model, to_root};
 use crate::markdown;
-use crate::site::Site;
 
 pub(crate) fn page(site: &Site<'_>) -> Page {
     let newest = site.models.last();

@@ -23,11 +23,14 @@ mod frame;
 mod links;
 mod markdown;
 
+// The pages of the repository, and everything else that the site shows.
+mod contents;
+mod guide;
+
 // The pages.
 mod comparisons;
 mod conversion_pages;
 mod first_page;
-mod guide;
 mod ledger_page;
 mod model_page;
 mod programs;
@@ -36,8 +39,8 @@ mod type_pages;
 
 mod site;
 
+pub use contents::Site;
 pub use guide::Guide;
 pub use ledger::{Code, Entry, Layer, Ledger, Sources, SpecRule, Table, Total, ledger};
 pub use model_page::model_page;
 pub use quickstart::{DEPENDENCIES, Quickstart, quickstarts};
-pub use site::Site;

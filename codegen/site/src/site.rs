@@ -4,42 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use mcpgen_diff::html::Page;
-use mcpgen_model::conversions::{Conversions, Rules};
-use mcpgen_model::{Extension, Protocol, Revision};
 use mcpgen_schema::Error;
 
 use crate::comparisons::{self, Comparison, Side};
+use crate::contents::Site;
 use crate::conversion_pages::ConversionPages;
 use crate::frame::{REPORT_SCRIPT, SCRIPTS, framed, style};
-use crate::guide::{BENCHMARKS, Guide, picture_address};
-use crate::ledger::Ledger;
+use crate::guide::{Guide, picture_address};
 use crate::links::{model, pair, type_page};
 use crate::search::Hit;
 use crate::type_pages::{TypePages, types_by_name};
 use crate::{first_page, ledger_page, model_page, programs, search};
-
-/// What the site shows.
-#[derive(Debug)]
-pub struct Site<'s> {
-    /// The revisions, oldest first.
-    pub revisions: &'s [Revision],
-    /// Their models.
-    pub models: &'s [Protocol],
-    /// The files of their schemas.
-    pub schemas: &'s [PathBuf],
-    /// The extensions.
-    pub extensions: &'s [Extension],
-    /// Their models.
-    pub extension_models: &'s [Protocol],
-    /// The conversions between the revisions.
-    pub conversions: &'s Conversions,
-    /// The rules of the conversions.
-    pub rules: &'s Rules,
-    /// The Markdown pages of the repository.
-    pub guide: &'s Guide,
-    /// What is generated, and what is not.
-    pub ledger: &'s Ledger,
-}
 
 /// The files of the site, by their addresses.
 type Files = BTreeMap<String, Vec<u8>>;
@@ -66,17 +41,6 @@ impl Site<'_> {
             files.insert(REPORT_SCRIPT.to_owned(), comparison.page.script.as_bytes().to_vec());
         }
         Ok(files)
-    }
-
-    /// Returns whether the site has a page that every page links to.
-    pub(crate) fn has(&self, address: &str) -> bool {
-        match address {
-            "benchmarks.html" => self.guide.pages.contains_key(BENCHMARKS),
-            "guide/index.html" => !self.guide.pages.is_empty(),
-            "ledger.html" => !self.ledger.totals.is_empty(),
-            "extensions/index.html" => !self.extensions.is_empty(),
-            _ => true,
-        }
     }
 
     fn pages(&self, sides: &[Side<'_>], comparisons: &[Comparison<'_>]) -> Vec<(String, Page)> {
@@ -156,8 +120,8 @@ impl Site<'_> {
 
 #[cfg(test)]
 mod tests {
-    use mcpgen_model::conversions::conversions;
-    use mcpgen_model::{Era, Status, model};
+    use mcpgen_model::conversions::{Rules, conversions};
+    use mcpgen_model::{Era, Protocol, Revision, Status, model};
     use mcpgen_schema::Document;
 
     use super::*;
