@@ -7,9 +7,15 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// The numbers and durations of calls, by server and outcome.
+/// The calls that have ended, by server and outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Metrics(Mutex<BTreeMap<(String, &'static str), (u64, Duration)>>);
+pub(crate) struct Metrics(Mutex<BTreeMap<(String, &'static str), Calls>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Calls {
+    count: u64,
+    duration: Duration,
+}
 
 impl Metrics {
     /// Returns the metrics in the text format of Prometheus. `gauges` are more of them: their names, descriptions and values.
@@ -18,7 +24,7 @@ impl Metrics {
         let mut text = "# HELP mcpgen_gateway_call_duration_seconds Calls, prompts and reads.\n\
                         # TYPE mcpgen_gateway_call_duration_seconds summary\n"
             .to_owned();
-        for ((server, outcome), (count, duration)) in calls {
+        for ((server, outcome), Calls { count, duration }) in calls {
             let labels = format!("{{server=\"{server}\",outcome=\"{outcome}\"}}");
             let seconds = duration.as_secs_f64();
             let _ = writeln!(text, "mcpgen_gateway_call_duration_seconds_sum{labels} {seconds}");
@@ -50,8 +56,8 @@ impl Drop for Measured<'_> {
     fn drop(&mut self) {
         let key = (self.server.unwrap_or_default().to_owned(), self.outcome);
         let mut calls = self.metrics.0.lock();
-        let (count, duration) = calls.entry(key).or_default();
-        *count += 1;
-        *duration += self.began.elapsed();
+        let ended = calls.entry(key).or_default();
+        ended.count += 1;
+        ended.duration += self.began.elapsed();
     }
 }
