@@ -161,7 +161,8 @@ impl<'p> Writer<'p> {
         self.needs_error = true;
         let _ = write!(
             text,
-            "\n        {}\n        .request::<{rust}>(|_context, _params| async {{\n            Ok::<_, ErrorObject>({result})\n        }})",
+            "\n        {}\n        .request::<{rust}>(|_context, _params| async {{\n            \
+             Ok::<_, ErrorObject>({result})\n        }})",
             self.comment(message)
         );
     }
@@ -180,7 +181,8 @@ impl<'p> Writer<'p> {
         let method = message.method;
         let _ = write!(
             text,
-            "\n    {}\n    let params = {params};\n    let result = client.peer().call::<{rust}>(params).await?;\n    \
+            "\n    {}\n    let params = {params};\n    \
+             let result = client.peer().call::<{rust}>(params).await?;\n    \
              println!(\"{method}: {{}}\", mcpgen_types::to_string(&result));\n",
             self.comment(message)
         );
