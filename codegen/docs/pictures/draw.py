@@ -134,7 +134,8 @@ def report():
             # Headless Chromium has no option for the preferred colours.
             path = pathlib.Path(folder, theme + ".html")
             # The findings are what fits into a README.
-            page = page.replace("</head>", "<style>section:not([aria-labelledby=findings]), header ~ nav, form { display: none }</style></head>")
+            style = "<style>section:not([aria-labelledby=findings]), header ~ nav, form { display: none }</style>"
+            page = page.replace("</head>", style + "</head>")
             path.write_text(page.replace("color-scheme: light dark", f"color-scheme: {theme}").replace('"light dark"', f'"{theme}"'))
             subprocess.run([os.environ.get("CHROMIUM", "chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                             f"--screenshot={HERE / f'report-{theme}.png'}", "--window-size=830,840", path.as_uri()],
