@@ -306,8 +306,10 @@ fn installs_a_release_with_the_right_checksum() {
     github.state().files.insert(format!("{base}/mcpgen-{target}.tar.gz"), archive.clone());
     // The script for people also installs the manual page and completions.
     let install_for_user = |prefix: &str| {
-        let mut command =
-            bash(home.path(), &format!("sh \"$ROOT\"/.github/install.sh --version v9.9.9 --prefix \"$PWD/{prefix}\" mcpgen"));
+        let mut command = bash(
+            home.path(),
+            &format!("sh \"$ROOT\"/.github/install.sh --version v9.9.9 --prefix \"$PWD/{prefix}\" mcpgen"),
+        );
         let output = command.env("MCPGEN_RELEASES", format!("{}/o/r/releases", github.url)).output().expect("sh runs");
         (output.status.code(), text(&output))
     };

@@ -118,8 +118,8 @@ impl Revision {
         ["2025-03-26"].contains(&self.name)
     }
 
-    /// Returns whether an error response has no `id` if the ID of the request is unknown. Otherwise it is `null`, as
-    /// in JSON-RPC. `false` for a custom revision.
+    /// Returns whether an error response has no `id` if the ID of the request is unknown. Otherwise it is
+    /// `null`, as in JSON-RPC. `false` for a custom revision.
     #[must_use]
     pub fn has_optional_error_id(self) -> bool {
         ["2025-11-25", "2026-07-28"].contains(&self.name)
@@ -154,8 +154,9 @@ impl Revision {
         REVISIONS.contains(&self.name)
     }
 
-    /// Returns whether a digest is the SHA-256 of the definitions in the revision's schema, without their prose. A
-    /// generated module that extends the revision checks this when it is compiled. `false` for a custom revision.
+    /// Returns whether a digest is the SHA-256 of the definitions in the revision's schema, without their
+    /// prose. A generated module that extends the revision checks this when it is compiled. `false` for a
+    /// custom revision.
     #[must_use]
     pub const fn has_schema(self, digest: &str) -> bool {
         const DIGESTS: &[&str] = &[

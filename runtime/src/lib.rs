@@ -53,7 +53,7 @@
 //!     └── outbox <──── peer <────────────┴──── responses, requests, notifications <───────────────┘
 //! ```
 //!
-//! Modules are layers, listed from bottom to top in ARCHITECTURE.md. A request that arrives alone, such as in an HTTP
+//! Modules are layers, listed from bottom to top in tests/LAYERS.md. A request that arrives alone, such as in an HTTP
 //! request, needs no connection: [`OneShot`](connection::OneShot) handles it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -186,7 +186,6 @@ impl PositionalArgument {
     /// Decodes the value as the alternative `Positional`.
     ///
     /// # Errors
-    ///
     /// Returns an error if the value is not valid for the alternative.
     pub fn as_positional(&self) -> codec::Result<PositionalArgumentWithHint> {
         codec::from_json(&self.0)
@@ -195,7 +194,6 @@ impl PositionalArgument {
     /// Decodes the value as the alternative `Positional2`.
     ///
     /// # Errors
-    ///
     /// Returns an error if the value is not valid for the alternative.
     pub fn as_positional2(&self) -> codec::Result<PositionalArgumentWithValue> {
         codec::from_json(&self.0)
