@@ -76,11 +76,26 @@ fn compare<'p>((old, old_file): Side<'p>, (new, new_file): Side<'p>) -> Result<C
     Ok(Comparison {
         old: &old.revision,
         new: &new.revision,
-        page: page(&report),
+        page: Page { header: header(&old.revision, &new.revision), ..page(&report) },
         worst: report.findings.iter().map(|judged| judged.severity).max().unwrap_or_default(),
         findings: report.findings.len(),
         messages: messages.collect(),
     })
+}
+
+/// Writes the title of a report, and what its verdicts mean. There is no check that it could pass or fail.
+fn header(old: &str, new: &str) -> String {
+    let word = |verdict: Verdict| badge(verdict.as_str(), verdict.as_str());
+    format!(
+        "<h1>{} → {}</h1>\n<p>{}: one side refuses a message of the other, and the report shows why. {}: neither this nor the \
+         opposite was proved. {}: no message is refused, but its meaning may differ. {}: nothing breaks.</p>\n",
+        escape(old),
+        escape(new),
+        word(Verdict::Breaking),
+        word(Verdict::Unknown),
+        word(Verdict::Dangerous),
+        word(Verdict::Compatible),
+    )
 }
 
 /// Writes the matrix of all comparisons.

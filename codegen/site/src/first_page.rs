@@ -2,7 +2,6 @@
 
 use mcpgen_diff::html::{Page, escape};
 use mcpgen_model::{DocTarget, Protocol};
-use mcpgen_schema::text::counted;
 
 use crate::contents::Site;
 use crate::frame::{badge, code, link, section, table};
@@ -15,13 +14,12 @@ pub(crate) fn page(site: &Site<'_>) -> Page {
     let newest = site.models.last();
     let name = newest.map_or("", |protocol| protocol.revision.as_str());
     let percent = site.ledger.totals.get("sdk").map_or(0, Total::generated_percent);
-    let pairs = site.models.len() * site.models.len().saturating_sub(1);
     let cards = [
         ("compare/index.html", "Compare two revisions", "Who breaks, with a document that shows it.".to_owned()),
-        ("conversions/index.html", "Conversions", format!("What happens to each type in {} directions.", pairs)),
+        ("conversions/index.html", "Conversions", "What each value becomes in another revision.".to_owned()),
         ("quickstarts/index.html", "Quickstarts", "A server and a client in the types of each revision.".to_owned()),
         ("guide/index.html", "Guide", "Servers, clients, hosts, and what production needs.".to_owned()),
-        ("benchmarks.html", "Benchmarks", "Decoding, calls, memory and compile times, beside other crates.".to_owned()),
+        ("benchmarks.html", "Benchmarks", "Speed, memory and compile times, compared with other crates.".to_owned()),
         ("ledger.html", "Ledger", format!("{percent} % of a working SDK is generated. What the rest is, and why.")),
     ];
     let cards: String = cards
@@ -77,7 +75,11 @@ fn revision_table(site: &Site<'_>, address: &str) -> String {
                 if at == 0 { "the first revision".to_owned() } else { change(step) },
             ]
         });
-    table("Revisions", &["Revision", "Connections", "Methods", "Types", "Since the one before"], rows)
+    let table = table("Revisions", &["Revision", "Connections", "Methods", "Types", "Since the one before"], rows);
+    format!(
+        "{table}<p>In a legacy revision, a connection begins with <code>initialize</code>. In a modern one, each request stands \
+         alone.</p>\n"
+    )
 }
 
 fn change(step: &Step) -> String {
@@ -87,10 +89,10 @@ fn change(step: &Step) -> String {
         parts.push(format!("new: {}", methods(&step.methods.added)));
     }
     if !step.methods.removed.is_empty() {
-        parts.push(format!("gone: {}", methods(&step.methods.removed)));
+        parts.push(format!("removed: {}", methods(&step.methods.removed)));
     }
     let (added, removed) = (step.types.added.len(), step.types.removed.len());
-    parts.push(format!("{} more, {removed} fewer", counted(added as u64, "types")));
+    parts.push(format!("types: {added} new, {removed} removed"));
     parts.join("; ")
 }
 

@@ -7,7 +7,7 @@ use mcpgen_diff::html::{Page, code_spans, escape};
 use mcpgen_schema::text::counted;
 
 use crate::frame::{badge, code, link, section, table};
-use crate::ledger::{Entry, Ledger, SpecRule, Table, Total};
+use crate::ledger::{Code, Entry, Ledger, SpecRule, Table, Total};
 use crate::markdown::anchor;
 
 pub(crate) fn page(ledger: &Ledger) -> Page {
@@ -25,7 +25,7 @@ pub(crate) fn page(ledger: &Ledger) -> Page {
         title: "Ledger".into(),
         header: format!(
             "<h1>Ledger</h1>\n<p class=\"lead\">What of a working SDK follows from the schemas, and what does not: {percent} % \
-             of its code is generated. The same as <a href=\"ledger.json\">JSON</a>.</p>\n"
+             of its code is generated. The figures are also available as <a href=\"ledger.json\">JSON</a>.</p>\n"
         ),
         navigation: sections.iter().map(|(id, title, _)| (id.clone(), title.clone())).collect(),
         main: sections.iter().map(|(id, title, body)| section(id, title, body)).collect(),
@@ -37,17 +37,24 @@ fn layers(ledger: &Ledger, group: &str, title: &str, total: &Total) -> String {
     let row = |name: String, about: &str, total: &Total| {
         vec![
             format!("{name}<p>{}</p>", escape(about)),
-            format!("{} in {}", total.generated.lines, counted(total.generated.files as u64, "files")),
-            format!("{} in {}", total.hand_written.lines, counted(total.hand_written.files as u64, "files")),
+            lines(&total.generated),
+            lines(&total.hand_written),
             share(total),
         ]
     };
     let layers = ledger.layers.iter().filter(|layer| layer.group == group);
     let rows = layers.map(|layer| row(escape(&layer.name), &layer.about, &layer.total));
     let sum = row("<strong>All</strong>".into(), "", total);
-    let columns = ["Layer", "Lines generated", "Lines written by hand", "Generated"];
+    let columns = ["Layer", "Lines generated", "Lines written by hand", "Share generated"];
     let table = table(title, &columns, rows.chain([sum]));
     format!("<p>Lines of code, without blank lines, comments and tests. Lower layers come first.</p>\n{table}")
+}
+
+fn lines(code: &Code) -> String {
+    match code.lines {
+        0 => "none".to_owned(),
+        lines => format!("{lines} in {}", counted(code.files as u64, "files")),
+    }
 }
 
 fn share(total: &Total) -> String {
