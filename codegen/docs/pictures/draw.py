@@ -9,6 +9,7 @@ draw.py --report   takes report-*.png with Chromium, of a comparison by the prog
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,6 @@ BARS = [
      "session calls, 64 connections, CPU of the server per request", ["mcpgen", "rmcp"]),
     ("Clean dev build with the types of 2025-11-25", "Cold builds:", "dev 2025-11-25: cold build", ["mcpgen", "rust-mcp-schema", "rmcp"]),
 ]
-NAMES = {"by hand": "serde structs by hand", "rmcp": "rmcp", "mcpgen": "mcpgen", "rust-mcp-schema": "rust-mcp-schema"}
 
 
 def row(lines, table, name):
@@ -39,6 +39,16 @@ def row(lines, table, name):
     header = [cell.strip() for cell in cells[0]]
     found = next(cell for cell in cells if cell[0].strip() == name)
     return dict(zip(header, (cell.strip(" *") for cell in found)))
+
+
+def label(lines, table, contender):
+    """Names a contender, with its version if the line above the table has one. Tables are not all measured at the same time."""
+    if contender == "by hand":
+        return "serde structs by hand"
+    begin = next(at for at, line in enumerate(lines) if line.startswith("**" + table))
+    versions = next(line for line in reversed(lines[:begin]) if line.startswith("`tests/bench/run"))
+    found = re.search(rf" {re.escape(contender)} [0-9.]*[0-9]", versions)
+    return found.group().strip() if found else contender
 
 
 def text(x, y, words, color, size=13, anchor="start", weight="normal"):
@@ -72,10 +82,11 @@ def benchmarks(theme):
         for contender, figure in figures.items():
             width = round(440 * figure / max(figures.values()), 1)
             ours = contender == "mcpgen"
-            parts.append(text(170, y + 13, NAMES[contender], theme["text" if ours else "quiet"], 13, "end", "600" if ours else "normal"))
+            color, weight = (theme["text"], "600") if ours else (theme["quiet"], "normal")
+            parts.append(text(170, y + 13, label(lines, table, contender), color, 13, "end", weight))
             parts.append(f'<rect x="180" y="{y}" width="{width}" height="16" rx="2" fill="{theme["ours" if ours else "other"]}"/>')
             times = "" if ours else f"  ({figure / figures['mcpgen']:.2g} times mcpgen)"
-            parts.append(text(188 + width, y + 13, absolute(figure, cells["base"]) + times, theme["text" if ours else "quiet"]))
+            parts.append(text(188 + width, y + 13, absolute(figure, cells["base"]) + times, color))
             y += 21
         y += 25
     return svg(y - 20, "Benchmarks: shorter bars are better", parts)
