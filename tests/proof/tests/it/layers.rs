@@ -265,7 +265,7 @@ fn crates_are_layered_without_import_circles() {
         ("runtime/bridge/src", 4),
         ("runtime/auth/src", 30),
         ("runtime/redis/src", 15),
-        ("runtime/gateway/src", 15),
+        ("runtime/gateway/src", 12),
     ] {
         check_layers(src, minimum);
     }
