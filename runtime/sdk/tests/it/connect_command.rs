@@ -223,16 +223,24 @@ async fn reports_a_server_that_exits_during_a_subscription() {
 
 #[tokio::test]
 async fn reports_a_server_that_exits_during_a_call() {
-    let body = r#"receive; discovered; receive; echo first >&2; echo 'disk full' >&2; exit 4"#;
-    let mut script = Script::new(body);
-    script.command.arg("notes");
-    let client = script.connect(|_| {}).await.expect("a server");
-    let error = client.call_tool("add_note", Default::default()).await.expect_err("the server exits");
-    assert!(matches!(error, CallError::ConnectionFailed(_)), "{error:?}");
-    assert_eq!(error.downcast_ref::<ServerExited>().and_then(|exited| exited.status.code()), Some(4), "{error:?}");
-    let message = error.to_string();
-    assert!(message.starts_with("the connection failed: the server `sh -c "), "{message}");
-    assert!(message.ends_with("exited with status 4; its last output on stderr was: first\ndisk full"), "{message}");
+    let after_the_call = "receive; discovered; receive; echo first >&2; echo 'disk full' >&2; exit 4";
+    // The write fails before the process has exited.
+    let before_the_call = "receive; discovered; exec <&-; echo first >&2; echo 'disk full' >&2; sleep 0.5; exit 4";
+    for body in [after_the_call, before_the_call] {
+        let mut script = Script::new(body);
+        script.command.arg("notes");
+        let client = script.connect(|_| {}).await.expect("a server");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let error = client.call_tool("add_note", Default::default()).await.expect_err("the server exits");
+        assert!(matches!(error, CallError::ConnectionFailed(_)), "{error:?}");
+        assert_eq!(error.downcast_ref::<ServerExited>().and_then(|exited| exited.status.code()), Some(4), "{error:?}");
+        let message = error.to_string();
+        assert!(message.starts_with("the connection failed: the server `sh -c "), "{message}");
+        assert!(
+            message.ends_with("exited with status 4; its last output on stderr was: first\ndisk full"),
+            "{message}"
+        );
+    }
 }
 
 #[tokio::test]

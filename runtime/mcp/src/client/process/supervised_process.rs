@@ -3,13 +3,14 @@
 use std::pin::Pin;
 use std::process::ExitStatus;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::{fmt, io};
 
+use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use mcpgen_runtime::transport::{Inbound, Incoming, Outgoing, ReceiveError, lines};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::runtime::Handle;
@@ -76,10 +77,11 @@ impl Process {
         tracker: &TaskTracker,
     ) -> io::Result<(Self, impl Incoming + use<>, impl Outgoing + use<>)> {
         let Spawned { server, input, output, last_output } = ChildProcess::spawn(command, on_stderr)?;
-        let input = Input(Arc::new(Mutex::new(Some(input))));
-        let outgoing = lines::send(input.clone());
         let (stop, stopped) = watch::channel(None);
         let (exited, exit) = watch::channel(None);
+        let input: Input = Arc::new(Mutex::new(Some(input)));
+        let outgoing =
+            lines::send(InputWriter { input: input.clone(), exit: exit.clone(), broken: None, is_reported: false });
         let output = Output { pipe: Some(output), exit: exit.clone() };
         let (program, stray_output) = (describe(command), OnceLock::new());
         let shared = Shared { program, input, last_output, stray_output, on_stray_output, stop, exit };
@@ -158,31 +160,60 @@ pub struct ServerExited {
     pub output: ServerOutput,
 }
 
-/// Standard input that can be closed while the connection still exists.
-#[derive(Clone, Debug)]
-struct Input(Arc<Mutex<Option<ChildStdin>>>);
+/// Standard input. It can be closed while the connection still exists.
+type Input = Arc<Mutex<Option<ChildStdin>>>;
 
-impl Input {
-    fn lock(&self) -> MutexGuard<'_, Option<ChildStdin>> {
-        self.0.lock()
-    }
+/// Writes to standard input.
+struct InputWriter {
+    input: Input,
+    exit: watch::Receiver<Option<Exit>>,
+    /// Completes when a failed write may be reported.
+    broken: Option<BoxFuture<'static, ()>>,
+    is_reported: bool,
+}
 
-    fn poll<T>(&self, poll: impl FnOnce(Pin<&mut ChildStdin>) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        self.lock().as_mut().map_or(Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())), |input| poll(Pin::new(input)))
+/// How long a failed write waits once the process has exited.
+const AFTER_EXIT: Duration = Duration::from_millis(100);
+
+impl InputWriter {
+    /// Usually, a write fails because the process has exited. The output then ends with an error that says how, so this
+    /// holds back the error of the write, which only knows that the pipe is broken.
+    fn poll<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        poll: impl FnOnce(Pin<&mut ChildStdin>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let mut input = self.input.lock();
+        let Some(input) = input.as_mut() else { return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())) };
+        let polled = poll(Pin::new(input), context);
+        if !self.is_reported && matches!(polled, Poll::Ready(Err(_))) {
+            let mut exit = self.exit.clone();
+            let broken = self.broken.get_or_insert_with(|| {
+                Box::pin(async move {
+                    let exited = exit.wait_for(Option::is_some);
+                    if tokio::time::timeout(EXIT, exited).await.is_ok() {
+                        tokio::time::sleep(AFTER_EXIT).await;
+                    }
+                })
+            });
+            ready!(broken.as_mut().poll(context));
+            self.is_reported = true;
+        }
+        polled
     }
 }
 
-impl AsyncWrite for Input {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll(|input| input.poll_write(context, bytes))
+impl AsyncWrite for InputWriter {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll(context, |input, context| input.poll_write(context, bytes))
     }
 
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll(|input| input.poll_flush(context))
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll(context, |input, context| input.poll_flush(context))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.lock().take();
+        self.input.lock().take();
         Poll::Ready(Ok(()))
     }
 }
