@@ -1,9 +1,6 @@
 //! A server with resources and prompts, on standard input and output or, with `--http 127.0.0.1:3000`, over HTTP: an
 //! index of poems, a template to look one up by number, and a prompt that asks for an explanation.
 
-#[cfg(feature = "http-server")]
-#[path = "support/listen.rs"]
-mod listen;
 #[path = "support/run.rs"]
 mod run;
 

@@ -1,8 +1,5 @@
 //! A server with two tools, on standard input and output or, with `--http 127.0.0.1:3000`, over HTTP.
 
-#[cfg(feature = "http-server")]
-#[path = "support/listen.rs"]
-mod listen;
 #[path = "support/run.rs"]
 mod run;
 

@@ -6,10 +6,6 @@
 
 #![allow(deprecated, reason = "what the newest revision deprecates is still served")]
 
-#[cfg(feature = "http-server")]
-#[path = "support/listen.rs"]
-mod listen;
-
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -39,11 +35,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Serves an address such as `127.0.0.1:3000` until Ctrl-C, and prints the endpoint's URL.
 #[cfg(feature = "http-server")]
 async fn serve_http(address: &str, local_info: LocalInfo, router: Router) -> std::io::Result<()> {
-    use mcpgen_sdk::http::server::{Endpoint, EndpointOptions};
+    use mcpgen_sdk::http::server::{Endpoint, EndpointOptions, listen};
+
     let endpoint = Endpoint::new(local_info, router.clone(), router, EndpointOptions::default());
     let listener = std::net::TcpListener::bind(address)?;
     println!("http://{}/mcp", listener.local_addr()?);
-    listen::listen(listener, endpoint, async {
+    let app = axum::Router::new().route_service("/mcp", endpoint.clone());
+    listen(listener, app, &endpoint, async {
         if tokio::signal::ctrl_c().await.is_err() {
             // Without signals, serve until the process ends.
             std::future::pending().await

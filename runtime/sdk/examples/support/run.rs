@@ -14,14 +14,14 @@ pub(crate) async fn run(server: Server) -> Result<(), Box<dyn std::error::Error>
 
 #[cfg(feature = "http-server")]
 async fn over_http(server: Server, address: &str) -> Result<(), Box<dyn std::error::Error>> {
-    use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
+    use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp, listen};
 
     let endpoint = server.http(EndpointOptions::default())?;
     let listener = std::net::TcpListener::bind(address)?;
-    listener.set_nonblocking(true)?;
     eprintln!("listening on http://{}/mcp", listener.local_addr()?);
     let shutdown = async { tokio::signal::ctrl_c().await.unwrap_or(()) };
-    Ok(crate::listen::listen(listener, endpoint, shutdown).await?)
+    let app = axum::Router::new().route_service("/mcp", endpoint.clone());
+    Ok(listen(listener, app, &endpoint, shutdown).await?)
 }
 
 #[cfg(not(feature = "http-server"))]

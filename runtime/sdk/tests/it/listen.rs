@@ -1,11 +1,11 @@
-//! Slow clients of the documented HTTP setup. Time is paused, and advances only while all tasks are idle.
+//! Slow clients of `http::server::listen`. Time is paused, and advances only while all tasks are idle.
 #![cfg(feature = "http-server")]
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum_server::accept::Accept;
-use mcpgen_sdk::http::server::EndpointOptions;
+use mcpgen_sdk::http::server::{EndpointOptions, NoDelay, listen};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use crate::support::{http_server, listen};
+use crate::support::http_server;
 
 /// Serves on a local port. Sending on the channel starts the shutdown.
 fn serve(change: impl FnOnce(&mut EndpointOptions)) -> (SocketAddr, oneshot::Sender<()>, JoinHandle<()>) {
@@ -23,7 +23,8 @@ fn serve(change: impl FnOnce(&mut EndpointOptions)) -> (SocketAddr, oneshot::Sen
     let (shutdown, requested) = oneshot::channel();
     let serving = tokio::spawn(async move {
         let requested = async { drop(requested.await) };
-        listen::listen(listener, endpoint, requested).await.expect("no error");
+        let app = axum::Router::new().route_service("/mcp", endpoint.clone());
+        listen(listener, app, &endpoint, requested).await.expect("no error");
     });
     (address, shutdown, serving)
 }
@@ -124,6 +125,6 @@ async fn connections_have_no_delay() {
     let address = listener.local_addr().expect("an address");
     let _client = TcpStream::connect(address).await.expect("connected");
     let (stream, _) = listener.accept().await.expect("accepted");
-    let (stream, ()) = listen::Acceptor.accept(stream, ()).await.expect("accepted");
+    let (stream, ()) = NoDelay.accept(stream, ()).await.expect("accepted");
     assert!(stream.as_ref().get_ref().get_ref().nodelay().expect("a socket option"));
 }

@@ -8,9 +8,6 @@ pub(crate) mod dialect;
 pub(crate) mod example;
 #[cfg(feature = "http-server")]
 pub(crate) mod http_server;
-#[cfg(feature = "http-server")]
-#[path = "../../../examples/support/listen.rs"]
-pub(crate) mod listen;
 #[path = "../../../../tests/support/raw_peer.rs"]
 pub(crate) mod raw_peer;
 #[cfg(feature = "http-server")]
