@@ -95,8 +95,8 @@ impl Gateway {
     }
 
     /// Creates a replica of a gateway. Any replica can receive a request over HTTP. It passes those of a legacy session on to the
-    /// replica that has it, and therefore its connections to the servers; if that replica ends, another one connects again. The
-    /// limit of calls holds for all replicas together.
+    /// replica that has it, and therefore its connections to the servers; if that replica ends, another one connects to
+    /// them again. The limit of calls holds for all replicas together.
     ///
     /// # Errors
     ///

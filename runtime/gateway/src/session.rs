@@ -204,7 +204,7 @@ impl Session {
         }
     }
 
-    /// Begins to connect to a server, unless that was done before.
+    /// Begins to connect to a server, unless it has already begun.
     pub(crate) fn start(&self, server: usize) {
         self.links[server].start();
     }
