@@ -216,7 +216,7 @@ fn verdicts_have_evidence() {
     }
 }
 
-/// What neither a proof nor a witness decides is unknown, and a member that an open object gets is no proof.
+/// What neither a proof nor a witness decides is unknown. A member that is added to an open object proves nothing.
 #[test]
 fn verdicts_without_evidence_are_unknown() {
     let one = |old: &str, new: &str| {

@@ -380,7 +380,8 @@ impl Shared {
         self.servers.pins.as_ref().map(|pins| pins.when_changed)
     }
 
-    /// Returns whether the rules show an item to a caller. Its name is its own and the one that clients see.
+    /// Returns whether the rules show an item to a caller. The item is given by its own name and by the one that
+    /// clients see.
     fn permits_name(
         &self,
         kind: Kind,

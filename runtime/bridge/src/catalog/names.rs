@@ -68,7 +68,7 @@ pub(super) fn prefixed_uri(server: &str, uri: &str) -> String {
     format!("{server}+{uri}")
 }
 
-/// Returns the position of the server and the own URI of a resource, if the URI has a prefix.
+/// Returns the position of the server and the resource's own URI, if the URI has a prefix.
 pub(super) fn split_uri_prefix<'n>(servers: &[String], uri: &'n str) -> Option<Item<'n>> {
     let (server, own) = uri.split_once('+')?;
     Some((servers.iter().position(|known| known == server)?, own))
