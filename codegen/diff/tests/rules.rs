@@ -409,8 +409,8 @@ fn names_in_rust_that_move_are_major() {
     }
 }
 
-/// A union that is read as one of its alternatives can be decided in the other version, which then reads the others by their own
-/// types.
+/// A union may be read as one of its alternatives in one version, and be decided in the other version, which then reads
+/// the other alternatives by their own types.
 #[test]
 fn alternatives_that_another_one_absorbed_are_compared() {
     let schema = |meta: &str| {

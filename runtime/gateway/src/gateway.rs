@@ -486,7 +486,7 @@ impl Shared {
         Ok(replace_uris(result, &|uri| catalog.seen_uri(&self.servers.names, server, uri)))
     }
 
-    /// Returns the server and the own name of a tool or prompt.
+    /// Returns the server of a tool or prompt, and the name that the server uses.
     async fn named(
         &self,
         session: &Session,
@@ -530,7 +530,7 @@ impl Shared {
         }
     }
 
-    /// Returns the server and the own URI of a resource.
+    /// Returns the server of a resource, and the URI that the server uses.
     async fn resource(&self, session: &Session, seen: &str, context: &Context) -> Result<(usize, String), ErrorObject> {
         let names = &self.servers.names;
         let catalog = session.list(&[Kind::Resource, Kind::Template], false).await;

@@ -56,7 +56,7 @@ const DEEP_PLACES: &[(&str, &str, &str)] = &[
     ("2025-03-26", "Tool", r#"{"name":"a","inputSchema":{"type":"object","properties":{"a":{"x":"@"}}}}"#),
     ("2026-07-28", "JSONValue", r#""@""#),
     ("2026-07-28", "JSONObject", r#"{"a":"@"}"#),
-    // Before and after a union is decided.
+    // Members that are read before or after a union is decided.
     ("2025-11-25", "ContentBlock", r#"{"x":"@","type":"text","text":""}"#),
     ("2025-11-25", "ContentBlock", r#"{"type":"text","x":"@","text":""}"#),
     ("2025-11-25", "EnumSchema", r#"{"x":"@","type":"string","enum":[],"y":"@"}"#),

@@ -77,7 +77,7 @@ fn best(old: &Tool<'_>, candidates: &[&Tool<'_>]) -> Option<usize> {
 /// The percentage of common words in the descriptions of a tool before and after it was renamed.
 const ALIKE: usize = 80;
 
-/// The number of words of a description up to which one other word makes it that of another tool.
+/// In descriptions of up to this many words, a single replaced word means another tool.
 const SHORT: usize = 20;
 
 /// The maximum number of words that are compared.

@@ -30,7 +30,7 @@ pub(super) fn prefixed(server: &str, name: &str) -> String {
     format!("{server}{SEPARATOR}{name}")
 }
 
-/// Returns the position of the server and the own name of an item, if the name has a prefix.
+/// Returns the position of the server and the item's own name, if the name has a prefix.
 #[must_use]
 pub fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<(usize, &'n str)> {
     let (server, own) = name.split_once(SEPARATOR)?;
