@@ -512,8 +512,8 @@ fn long_names_are_shortened() {
     assert!(trust.iter().map(size).sum::<usize>() < 1_000_000);
 }
 
-/// A member that one version names, beside an open object of the other: who reads it by its name refuses some documents that nobody
-/// sends. The other one accepts all.
+/// One version names a member, and the other has an open object. The reader that names the member refuses some
+/// documents that nobody sends; the other reader accepts all.
 #[test]
 fn only_the_reader_of_a_named_member_relies_on_the_convention() {
     let schema = |part: &str, properties: &str| {

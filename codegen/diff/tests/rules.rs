@@ -216,7 +216,7 @@ fn verdicts_have_evidence() {
     }
 }
 
-/// What neither a proof nor a witness decides is unknown, and a member that an open object gets is no proof.
+/// What neither a proof nor a witness decides is unknown. A member that is added to an open object proves nothing.
 #[test]
 fn verdicts_without_evidence_are_unknown() {
     let one = |old: &str, new: &str| {
@@ -302,7 +302,7 @@ fn embedded_messages_are_judged_by_what_contains_them() {
     assert_eq!(worst(&number, &integer), [Verdict::Breaking, Verdict::Compatible]);
 }
 
-/// An alias is judged as at its uses.
+/// A change of an alias is judged by who sends the values that use it.
 #[test]
 fn aliases_have_the_senders_of_their_uses() {
     let schema = |level: &str, more: &str| {
@@ -409,8 +409,8 @@ fn names_in_rust_that_move_are_major() {
     }
 }
 
-/// A union that is read as one of its alternatives can be decided in the other version, which then reads the others by their own
-/// types.
+/// A union may be read as one of its alternatives in one version, and be decided in the other version, which then reads
+/// the other alternatives by their own types.
 #[test]
 fn alternatives_that_another_one_absorbed_are_compared() {
     let schema = |meta: &str| {

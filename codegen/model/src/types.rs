@@ -269,7 +269,7 @@ pub struct Value {
 /// A value with limits or checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounded {
-    /// The type without them.
+    /// The type without its limits and checks.
     pub inner: Type,
     /// The limit, if any.
     pub limit: Option<Limit>,

@@ -21,7 +21,7 @@ const BAR: [(&str, &str); 8] = [
     ("ledger.html", "Ledger"),
 ];
 
-/// Writes a page. `address` is where it is, and `has` whether the site has a page.
+/// Writes a page. `address` is the path of the page, and `has` tells whether the site has a page.
 pub(crate) fn framed(address: &str, page: &Page, has: &dyn Fn(&str) -> bool) -> String {
     let Page { title, header, main, script, .. } = page;
     let root = to_root(address);

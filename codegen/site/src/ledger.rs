@@ -1,5 +1,5 @@
-//! Counts what of an SDK is generated, what is data, and what is written by hand, and lists the rules of the specification
-//! that no schema states.
+//! Counts which parts of an SDK are generated, are data, or are written by hand, and lists the rules of the
+//! specification that no schema states.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,11 +19,11 @@ pub struct Sources {
     pub tables: BTreeMap<String, String>,
     /// The text of `tests/proof/requirements.toml`.
     pub requirements: String,
-    /// The first line of generated files begins so.
+    /// The first line of a generated file begins with this text.
     pub mark: &'static str,
 }
 
-/// What of an SDK is generated, what is data, and what is written by hand.
+/// Which parts of an SDK are generated, are data, or are written by hand.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ledger {
     /// The version of this format.
@@ -65,7 +65,7 @@ pub struct Layer {
     pub group: String,
     /// What its code does.
     pub about: String,
-    /// How much it is.
+    /// The amount of code.
     #[serde(flatten)]
     pub total: Total,
 }
@@ -140,7 +140,7 @@ struct Requirement {
 /// The file of the layers, below the root.
 const LAYERS: &str = "codegen/site/ledger.toml";
 
-/// Counts.
+/// Counts the code, the data and the rules.
 ///
 /// # Errors
 /// [`Error::Usage`] if a file of code belongs to no layer, or if a table is malformed.

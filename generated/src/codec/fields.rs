@@ -166,8 +166,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Checks the members of an object like [`read_object`](Self::read_object), but without decoding. `check` takes the
-    /// index and the value of each known member.
+    /// Like [`read_object`](Self::read_object), but checks the members of an object without decoding them. `check`
+    /// takes the index and the value of each known member.
     ///
     /// # Errors
     ///

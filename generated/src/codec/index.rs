@@ -322,7 +322,8 @@ impl<'a> Document<'a> {
         self.tokens.get(at).and_then(|token| self.tokens.get(at..at + token.entries())).unwrap_or_default()
     }
 
-    /// Returns the text of a value in the memory of the whole text, which shrinks if the value is much smaller.
+    /// Returns the text of a value, and reuses the memory of the whole text for it. The memory shrinks if the value is
+    /// much smaller than the text.
     pub(crate) fn into_text(self, place: Place) -> String {
         let range = self.at(place).range();
         let mut text = self.text.into_owned();

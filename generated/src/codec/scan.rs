@@ -50,7 +50,7 @@ struct Container {
     is_object: bool,
 }
 
-/// There is no array or object around.
+/// Stands for the absence of an open array or object.
 const NONE: usize = MAX_TEXT - 1;
 
 /// Records the values of a text in `tokens`, which must be empty.

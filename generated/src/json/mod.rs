@@ -205,7 +205,7 @@ impl Json {
         Some(Self::from_utf8(bytes))
     }
 
-    /// Extracts a value from a document, in the memory of the document.
+    /// Extracts a value from a document, and reuses the memory of the document for it.
     ///
     /// # Errors
     ///

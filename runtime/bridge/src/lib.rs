@@ -36,15 +36,16 @@
 //!
 //! # Several servers
 //!
-//! A gateway has one [`ServerLink`] for each server of a client, and one [`Downstream`] for the client. A link opens the
-//! connection, a [`Relay`], again whenever it has ended. The gateway decides itself which relay gets a request. The crate `mcpgen-gateway` is one.
+//! A gateway has one [`ServerLink`] for each server of a client, and one [`Downstream`] for the client. A link opens
+//! the connection, which is a [`Relay`], again whenever it has ended. The gateway itself decides which relay gets a
+//! request. The crate `mcpgen-gateway` is such a gateway.
 //!
 //! # Files
 //!
 //! `greeting` reads the client's first message, and `downstream` is the client. `relay` sends its requests to a server,
 //! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, and `changes` relays
 //! notifications. `connect` connects a relay, `list` reads lists of its server, and `reason` has what a client may know
-//! about its failure. A `link` connects a relay again, and `catalog` has what several servers list.
+//! about its failure. A `link` reconnects a relay, and `catalog` holds what several servers list.
 
 mod calls;
 pub mod catalog;

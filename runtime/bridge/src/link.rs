@@ -95,7 +95,7 @@ impl ServerLink {
         }
     }
 
-    /// Begins to connect, unless that was done before. Call this in a tokio runtime.
+    /// Begins to connect, unless it has already begun. Call this in a tokio runtime.
     pub fn start(&self) {
         let mut supervisor = self.supervisor.lock();
         if supervisor.is_none() {

@@ -95,8 +95,8 @@ impl Gateway {
     }
 
     /// Creates a replica of a gateway. Any replica can receive a request over HTTP. It passes those of a legacy session on to the
-    /// replica that has it, and therefore its connections to the servers; if that replica ends, another one connects again. The
-    /// limit of calls holds for all replicas together.
+    /// replica that has it, and therefore its connections to the servers; if that replica ends, another one connects to
+    /// them again. The limit of calls holds for all replicas together.
     ///
     /// # Errors
     ///
@@ -380,7 +380,8 @@ impl Shared {
         self.servers.pins.as_ref().map(|pins| pins.when_changed)
     }
 
-    /// Returns whether the rules show an item to a caller. Its name is its own and the one that clients see.
+    /// Returns whether the rules show an item to a caller. The item is given by its own name and by the one that
+    /// clients see.
     fn permits_name(
         &self,
         kind: Kind,
@@ -485,7 +486,7 @@ impl Shared {
         Ok(replace_uris(result, &|uri| catalog.seen_uri(&self.servers.names, server, uri)))
     }
 
-    /// Returns the server and the own name of a tool or prompt.
+    /// Returns the server of a tool or prompt, and the name that the server uses.
     async fn named(
         &self,
         session: &Session,
@@ -529,7 +530,7 @@ impl Shared {
         }
     }
 
-    /// Returns the server and the own URI of a resource.
+    /// Returns the server of a resource, and the URI that the server uses.
     async fn resource(&self, session: &Session, seen: &str, context: &Context) -> Result<(usize, String), ErrorObject> {
         let names = &self.servers.names;
         let catalog = session.list(&[Kind::Resource, Kind::Template], false).await;

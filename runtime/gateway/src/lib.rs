@@ -1,7 +1,7 @@
 //! A gateway for the Model Context Protocol: a client of any revision uses several servers of any revisions as if they were
 //! one.
 //!
-//! The command is described in the README. This library is what it consists of:
+//! The command is described in the README. It is built on this library:
 //!
 //! ```no_run
 //! use std::path::Path;

@@ -18,7 +18,8 @@ struct Calls {
 }
 
 impl Metrics {
-    /// Returns the metrics in the text format of Prometheus. `gauges` are more of them: their names, descriptions and values.
+    /// Returns the metrics in the text format of Prometheus. `gauges` are further metrics: their names, descriptions
+    /// and values.
     pub(crate) fn text(&self, gauges: &[(&str, &str, usize)]) -> String {
         let calls = self.0.lock().clone();
         let mut text = "# HELP mcpgen_gateway_call_duration_seconds Calls, prompts and reads.\n\

@@ -204,7 +204,7 @@ impl Session {
         }
     }
 
-    /// Begins to connect to a server, unless that was done before.
+    /// Begins to connect to a server, unless it has already begun.
     pub(crate) fn start(&self, server: usize) {
         self.links[server].start();
     }
@@ -313,7 +313,7 @@ impl Session {
         lists.read_at[kind as usize][server] == Some(lists.changes[kind as usize][server])
     }
 
-    /// Returns whether a list of a server was read since the server is connected.
+    /// Returns whether a list of a server has been read since the server was connected.
     pub(crate) fn is_listed(&self, kind: Kind, server: usize) -> bool {
         self.lists.lock().of_kind[kind as usize][server].is_available
     }

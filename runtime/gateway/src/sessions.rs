@@ -172,7 +172,8 @@ fn is_idle(entry: &Entry) -> bool {
     Arc::strong_count(&entry.session) == 1 && Arc::strong_count(&entry.session.subscriptions) == 1
 }
 
-/// Removes the session of modern clients that was not used for the longest time, among those that `wanted` returns true for.
+/// Removes the session of modern clients that has been unused for the longest time, among those for which `wanted`
+/// returns true.
 fn evict(entries: &mut HashMap<Key, Entry>, wanted: impl Fn(&Entry) -> bool) -> Option<Entry> {
     let is_modern = |key: &Key| matches!(key, Key::Client { .. });
     let idle = entries.iter().filter(|(key, entry)| is_modern(key) && is_idle(entry) && wanted(entry));

@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// What messages call an item.
+    /// The word for an item in messages.
     pub(crate) fn item(self) -> &'static str {
         match self {
             Kind::Tools => "tool",

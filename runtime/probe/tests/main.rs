@@ -495,7 +495,7 @@ fn prints_manual_pages_and_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let answer = run(&["completions", shell]);
         assert!(answer.code == Some(0) && answer.out.contains("snapshot"), "{shell}: {}", answer.err);
-        // The scripts for the other shells have no values of options.
+        // The scripts for the other shells do not complete the values of options.
         let has_values = ["bash", "zsh", "fish"].contains(&shell);
         assert_eq!(answer.out.contains("2025-11-25"), has_values, "{shell}: {}", answer.out);
     }

@@ -159,7 +159,7 @@ fn a_signal_cancels_the_call() {
 fn a_signal_ends_a_command_that_reads_standard_input() {
     let mut child =
         probe(&["call", "x", "--json", "-", "--", "true"]).stdin(Stdio::piped()).spawn().expect("the command runs");
-    // Sent until the command has begun to handle signals, and after.
+    // The signal is sent once the command handles it, and again until the command has ended.
     let ended = (0..CHECKS).find_map(|_| {
         let handles = fs::read_to_string(format!("/proc/{}/status", child.id())).is_ok_and(|status| {
             let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:\t")).expect("a mask");

@@ -1,9 +1,9 @@
 //! When to renew this replica's sessions.
 //!
-//! A replica renews a session long before it expires, and no more than that: other replicas become its home only in
-//! cases that this replica notices, because its lease had expired or another replica tells it. If its lease had
-//! expired, or if it lost the connection on which it would be told, it renews all sessions at once, because Redis may
-//! have lost data as well.
+//! A replica renews a session long before it expires. Nothing more is needed: another replica becomes the home of the
+//! session only if the lease of this replica has expired, which this replica notices, or if the other replica tells it.
+//! If its lease had expired, or if it lost the connection on which it would be told, it renews all sessions at once,
+//! because Redis may have lost data as well.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -26,7 +26,7 @@ pub(crate) struct Replica {
 
 struct Lease {
     renewed: Instant,
-    /// Since when the lease was renewed without a gap, plus the time that all others need to renew theirs.
+    /// When the current series of renewals without a gap began, plus the time that all others need to renew theirs.
     steady: Instant,
 }
 

@@ -56,7 +56,7 @@ const DEEP_PLACES: &[(&str, &str, &str)] = &[
     ("2025-03-26", "Tool", r#"{"name":"a","inputSchema":{"type":"object","properties":{"a":{"x":"@"}}}}"#),
     ("2026-07-28", "JSONValue", r#""@""#),
     ("2026-07-28", "JSONObject", r#"{"a":"@"}"#),
-    // Before and after a union is decided.
+    // Members that are read before or after a union is decided.
     ("2025-11-25", "ContentBlock", r#"{"x":"@","type":"text","text":""}"#),
     ("2025-11-25", "ContentBlock", r#"{"type":"text","x":"@","text":""}"#),
     ("2025-11-25", "EnumSchema", r#"{"x":"@","type":"string","enum":[],"y":"@"}"#),
@@ -694,8 +694,8 @@ const HUGE_DOCUMENTS: &[Huge] = huge! {
     modern::JsonValue, "values of a generated type", "[@]", items("[]"), many(), true;
 };
 
-/// The documents whose huge part is free-form JSON. For each byte of text, they name the bytes that may be in use at
-/// the same time, mostly for the index, and the bytes that the decoded value may take.
+/// The documents whose huge part is free-form JSON. Each has two limits per byte of its text: the bytes that may be in
+/// use at the same time, mostly for the index, and the bytes that the decoded value may take.
 const FREE_FORM: &[(&str, f64, f64)] = &[
     ("string in arguments", 1.2, 1.2),
     ("undecoded string", 1.2, 1.2),

@@ -115,7 +115,7 @@ impl Comparison {
                     self.items(kind, name, before, after);
                 }
                 None => {
-                    // The list is the place of the removed item in the new snapshot.
+                    // The new snapshot does not have the item, so the finding points to its list.
                     let message = format!("the {} `{key}` was removed", kind.item());
                     self.find(removed_rule, key, "", message, (Some(&before.pointer), Some(&new.pointer)));
                 }

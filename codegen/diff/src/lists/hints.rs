@@ -15,7 +15,8 @@ struct Hints {
 }
 
 impl Hints {
-    /// A read-only tool is neither destructive nor does it matter how often it is called, whatever it states.
+    /// Reads the hints of a tool. A read-only tool counts as idempotent and not destructive, whatever its other hints
+    /// state.
     fn of(tool: &Item) -> Hints {
         let hint = |name: &str, default: bool| match tool.get("annotations").and_then(|all| all.get(name)) {
             Some(Json::Bool(hint)) => *hint,

@@ -62,10 +62,12 @@ impl<'i> Tool<'i> {
     }
 }
 
-/// The maximum number of new tools among which a renamed one is looked for. A malicious list has thousands that look the same.
+/// The maximum number of new tools among which a renamed one is looked for. A malicious list can have thousands that
+/// look the same.
 const MOST_CANDIDATES: usize = 50;
 
-/// Returns the new tool whose description is most like that of an old one, if it is recognisably the same. The last of equal ones.
+/// Returns the new tool whose description is most like that of an old one, if it is recognisably the same. Of several
+/// equal ones, returns the last.
 fn best(old: &Tool<'_>, candidates: &[&Tool<'_>]) -> Option<usize> {
     let first = candidates.len().saturating_sub(MOST_CANDIDATES);
     let scored = candidates.iter().enumerate().skip(first).map(|(at, new)| (likeness(old, new), at));
@@ -75,14 +77,14 @@ fn best(old: &Tool<'_>, candidates: &[&Tool<'_>]) -> Option<usize> {
 /// The percentage of common words in the descriptions of a tool before and after it was renamed.
 const ALIKE: usize = 80;
 
-/// The number of words of a description up to which one other word makes it that of another tool.
+/// In descriptions of up to this many words, a single replaced word means another tool.
 const SHORT: usize = 20;
 
 /// The maximum number of words that are compared.
 const MOST_WORDS: usize = 500;
 
-/// Returns the percentage of common words in the descriptions of two tools. It is 0 if they are not recognisably the same: the first
-/// word of a description is usually what the tool does.
+/// Returns the percentage of common words in the descriptions of two tools. It is 0 if they are not recognisably the
+/// same, for example if their first words differ: the first word usually says what the tool does.
 fn likeness(old: &Tool<'_>, new: &Tool<'_>) -> usize {
     let (Some(before), Some(after)) = (old.description, new.description) else { return 0 };
     let words = |text: &str| text.split_whitespace().take(MOST_WORDS).map(str::to_lowercase).collect::<Vec<_>>();

@@ -24,7 +24,8 @@ pub(super) enum Part {
     Result,
 }
 
-/// The maximum size of the JSON pointers of all schemas in a schema. Each finding has some, and the names in them.
+/// The maximum total size of the JSON pointers of all schemas inside a schema. Findings contain these pointers, and the
+/// names in them.
 const MAX_POINTERS: usize = 4 * 1024 * 1024;
 
 /// The model of a schema, and the type at its root.

@@ -23,7 +23,8 @@ const INSTRUCTIONS: &str = "
     id_rsa
 ";
 
-/// The maximum number of findings by one rule about one item. A malicious list has thousands of members that state permissions.
+/// The maximum number of findings by one rule about one item. A malicious list can have thousands of members that state
+/// permissions.
 const MOST_FOUND: usize = 50;
 
 /// Compares two versions of an item. A new item has no old version.

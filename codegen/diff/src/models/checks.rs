@@ -175,7 +175,7 @@ fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Opt
     (!required.is_empty()).then(|| listed(&required))
 }
 
-/// Returns the members of which checks require one or the other.
+/// Returns the alternatives of checks: for each, the members that it requires and not all others do.
 fn alternatives<'c>(checks: &[&'c Check]) -> Option<Vec<Vec<&'c str>>> {
     fn required<'c>(check: &'c Check, names: &mut Vec<&'c str>) {
         match check {

@@ -21,7 +21,7 @@ pub(super) fn usual(
     (Check::All(vec![sent.clone(), convention.value(sent)]), definitions)
 }
 
-/// Returns the name of the definition of what is usual inside the values of a definition.
+/// Returns the name of the definition that checks the inside of a definition's values for what is usual.
 fn below(definition: &str) -> String {
     format!("{definition}\0usual")
 }

@@ -238,8 +238,8 @@ impl Versions {
         })
     }
 
-    /// Returns why the reader refuses a document, if a part of its check says what the aim is about. The document may lack
-    /// required members, too.
+    /// Returns why the reader refuses a document, if the reason is a part of its check that concerns the aim. The
+    /// document may lack required members, too.
     fn reason(&self, reader: Version, aim: &Aim, document: &Json) -> Option<String> {
         let ((reads, definitions), _) = self.sides(reader);
         let mut parts = parts(reads, definitions).into_iter();

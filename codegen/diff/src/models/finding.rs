@@ -74,7 +74,7 @@ pub struct Place {
 }
 
 impl Finding {
-    /// Adds the same difference as it was reached in another way, with the evidence of both.
+    /// Merges a finding of the same difference that was reached in another way, and keeps the evidence of both.
     pub(super) fn merge(&mut self, other: Finding) {
         self.senders = self.senders.and(other.senders);
         self.verdicts = self.verdicts.and(other.verdicts);

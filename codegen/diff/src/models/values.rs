@@ -290,7 +290,7 @@ impl<'p> Values<'p> {
 
     /// Adds a difference of two types. Some are described alike.
     fn types(&self, rule: Rule, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
-        // The subject's own name says nothing.
+        // The subject's own name would tell the reader nothing.
         let words = |protocol: &Protocol, content: &Type| match definition(protocol, content) == Some(&site.subject) {
             true => self.words_without_name(protocol, content),
             false => self.words(protocol, content),

@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn matches_and_expires_ignores() {
         let print = finding(0, "A.x", "1").fingerprint();
-        // Other members of the ignore, the subjects that it suppresses, and why it is stale.
+        // Further members of an ignore entry, the subjects that the entry suppresses, and why it is stale.
         let cases: &[(&str, &[&str], Option<&str>)] = &[
             ("", &["A.x", "A.x", "B"], None),
             ("subject = \"A.x\"", &["A.x", "A.x"], None),

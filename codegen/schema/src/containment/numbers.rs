@@ -23,7 +23,7 @@ struct Grid {
     excluded: Vec<i128>,
 }
 
-/// The arithmetic leaves out numbers with more decimal places.
+/// Numbers with more decimal places are left out.
 const MAX_SCALE: u32 = 20;
 const MAX_TRIES: i128 = 20_000;
 

@@ -74,7 +74,7 @@ impl Search<'_> {
         if formula.is_positive() { language } else { Language::Not(Box::new(language)) }
     }
 
-    /// Returns whether a set contains a name, or `None` if matching a pattern was given up.
+    /// Returns whether a set contains a name, or `None` if matching a pattern took too many steps.
     pub(super) fn has_name(&self, names: &Names, name: &str) -> Option<bool> {
         let matches = |text: &String| pattern::matches(text, name).ok();
         match names {

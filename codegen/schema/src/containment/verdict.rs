@@ -15,7 +15,7 @@ pub struct Scoped<'a> {
 }
 
 impl Scoped<'_> {
-    /// Returns whether a document is valid, or `None` if matching a pattern was given up.
+    /// Returns whether a document is valid, or `None` if matching a pattern took too many steps.
     pub(super) fn accepts(self, document: &Json) -> Option<bool> {
         match self.check.check(document, self.definitions) {
             Err(failure) if failure.is_given_up() => None,

@@ -281,7 +281,7 @@ impl OAuthClient {
         let mut scopes: BTreeSet<String> = scopes.unwrap_or_default().into_iter().collect();
         let is_offered = found.server.scopes_supported.iter().flatten().any(|scope| scope == "offline_access");
         let is_interactive = matches!(self.options.grant, Grant::AuthorizationCode(_));
-        // As the only scope, it would replace the authorization server's default scopes.
+        // If `offline_access` were the only scope, it would replace the authorization server's default scopes.
         if is_offered && is_interactive && !scopes.is_empty() {
             scopes.insert("offline_access".to_owned());
         }

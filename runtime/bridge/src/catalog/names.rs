@@ -30,7 +30,7 @@ pub(super) fn prefixed(server: &str, name: &str) -> String {
     format!("{server}{SEPARATOR}{name}")
 }
 
-/// Returns the position of the server and the own name of an item, if the name has a prefix.
+/// Returns the position of the server and the item's own name, if the name has a prefix.
 #[must_use]
 pub fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<(usize, &'n str)> {
     let (server, own) = name.split_once(SEPARATOR)?;
@@ -68,7 +68,7 @@ pub(super) fn prefixed_uri(server: &str, uri: &str) -> String {
     format!("{server}+{uri}")
 }
 
-/// Returns the position of the server and the own URI of a resource, if the URI has a prefix.
+/// Returns the position of the server and the resource's own URI, if the URI has a prefix.
 pub(super) fn split_uri_prefix<'n>(servers: &[String], uri: &'n str) -> Option<Item<'n>> {
     let (server, own) = uri.split_once('+')?;
     Some((servers.iter().position(|known| known == server)?, own))

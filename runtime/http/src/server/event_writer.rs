@@ -24,7 +24,7 @@ struct Queue {
     bytes: Arc<AtomicUsize>,
     max_bytes: usize,
     /// Streams with an event that was dropped because the queue was full. Their earlier events must be removed from the
-    /// store, so that what it has is without gaps.
+    /// store, so that the stored events have no gaps.
     gaps: Mutex<HashSet<u64>>,
     /// Set when the session ends here, after which another replica may write its events.
     is_closed: Arc<AtomicBool>,

@@ -133,7 +133,7 @@ pub(super) struct Identity {
 /// What a session takes even if the client declares nothing, in bytes (measured).
 pub(super) const SESSION_COST: usize = 32 << 10;
 
-/// How many hexadecimal digits of the session ID prefix its event IDs. The others stay secret.
+/// The event IDs of a session begin with this many hexadecimal digits of its ID. The other digits stay secret.
 const EVENT_PREFIX: usize = 8;
 
 pub(super) struct PostedMessage {

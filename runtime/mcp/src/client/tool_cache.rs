@@ -38,7 +38,8 @@ impl ToolCache {
         self.tools.lock().clone()
     }
 
-    /// Remember this before a request, for [`store`](Self::store).
+    /// Returns how often the list has changed. Call this before a request, and pass the result to
+    /// [`store`](Self::store).
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::SeqCst)
     }

@@ -90,7 +90,7 @@ impl<S: RequestService> Client<S> {
 }
 
 impl<'c, S: RequestService> ToolCall<'c, S> {
-    /// Sets the arguments, any value that serializes as a JSON object. Otherwise the call fails.
+    /// Sets the arguments. They must serialize as a JSON object; otherwise the call fails.
     pub fn arguments(mut self, arguments: impl Serialize) -> Self {
         self.arguments = match Json::serialize(&arguments) {
             Ok(arguments) if arguments.is_null() => Ok(JsonObject::new()),

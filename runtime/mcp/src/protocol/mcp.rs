@@ -86,7 +86,7 @@ impl Mcp {
         let request = |id: Json| id.decode::<RequestId>().ok();
         match notification.method {
             "notifications/cancelled" => match notification.param("requestId").and_then(request) {
-                // Modern servers send no requests to cancel, but they end subscriptions.
+                // Modern servers send no requests that they could cancel, but they end subscriptions.
                 Some(id) if self.rules.role() == Some(Role::Client) && !self.is_legacy() => Effect::End(id),
                 Some(id) => Effect::Cancel(id),
                 None => Effect::None,

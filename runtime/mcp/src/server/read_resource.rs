@@ -104,5 +104,5 @@ pub(super) fn subscribe(server: &Server, request: &AnyRequest, subscribes: bool)
 const TOO_MANY_SUBSCRIPTIONS: &str =
     "too many resource subscriptions on this connection; unsubscribe from others first";
 
-/// The longest URI to subscribe to, in bytes. Repeated in an error message of [`subscribe`].
+/// The maximum length of a URI to subscribe to, in bytes. Repeated in an error message of [`subscribe`].
 const LONGEST_URI: usize = 8 << 10;

@@ -53,7 +53,7 @@ impl Visibility {
         Self(Arc::new(is_visible))
     }
 
-    /// Shows only items that both show.
+    /// Shows only items that both filters show.
     pub(super) fn and(self, other: Self) -> Self {
         Self::new(move |context, item| (self.0)(context, item) && (other.0)(context, item))
     }

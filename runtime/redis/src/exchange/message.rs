@@ -37,7 +37,7 @@ pub(super) enum Head {
     End { id: u64, frames: u64, failed: bool },
     /// To the previous home of a session: the sender is its home now.
     Moved { session: String },
-    /// To the requester: exchanges that go on, with the number of frames sent, and exchanges that do not exist.
+    /// To the requester: exchanges that continue, with the number of frames sent, and exchanges that do not exist.
     State { sent: Vec<(u64, u64)>, gone: Vec<u64> },
 }
 

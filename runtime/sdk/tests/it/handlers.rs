@@ -59,7 +59,7 @@ impl Store {
     }
 }
 
-/// An argument that fails if the caller is unknown, as that of a server with users.
+/// An argument for the handlers of a server with users: it fails if the caller is unknown.
 struct User;
 
 impl<C: Call, S> FromCall<C, S> for User {

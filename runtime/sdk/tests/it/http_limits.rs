@@ -236,7 +236,7 @@ async fn bounds_the_streams_of_a_session() {
     let other = session(&endpoint, "2025-11-25").await;
     assert_eq!(send(&endpoint, "GET", &[("mcp-session-id", &other)], "").await.status(), 200);
 
-    // Streams that are kept. Each call disconnects its client, and goes on.
+    // Streams that are kept. Each call goes on after it has disconnected its client.
     let mut last_events = Vec::new();
     for number in 1..=3 {
         let (_, _, events) =

@@ -119,7 +119,7 @@ async fn check_server(sent: &[u8]) {
     check_responses(&sent, &responses);
 }
 
-/// The messages in lines. The messages of a batch are listed separately.
+/// The messages in the lines of a text. The messages of a batch are listed one by one.
 #[derive(Default)]
 struct Messages {
     messages: Vec<Value>,

@@ -2,8 +2,8 @@
 //! snapshots, so that somebody reviews every change and describes it in the CHANGELOG.
 //!
 //! `MCPGEN_BLESS=1 cargo test -p mcpgen-proof api` rewrites the snapshots in `tests/proof/tests/it/api/`, but not the
-//! digests in `SHA256SUMS` beside them. The digests make a test fail until you update them, and before that you
-//! describe the change.
+//! digests in `SHA256SUMS` beside them. A test fails until you update the digests by hand, which reminds you to
+//! describe the change first.
 
 mod expand;
 

@@ -142,8 +142,8 @@ macro_rules! requests {
 }
 
 // Request, method: params => result. Written by hand, independently of the generator, from the rule: the result of
-// `XResultResponse`, or else `XResult`, or else `EmptyResult`. `or` is the result of a request with a task. Requests
-// marked `embedded` are sent inside other messages.
+// `XResultResponse`, or else `XResult`, or else `EmptyResult`. `or` is the result of a request that runs as a task.
+// Requests marked `embedded` are sent inside other messages.
 
 requests! { v2024_11_05, "2024-11-05", REQUESTS_2024_11_05:
     InitializeRequest, "initialize": InitializeRequestParams => InitializeResult;

@@ -21,7 +21,7 @@ use mcpgen_schema::json::pointer::escape;
 
 /// The first seed, unless `MCPGEN_SEED` is set.
 const SEED: u64 = 20_261_121;
-/// The file name of mutants in messages.
+/// The file name that error messages give for a mutant.
 const FILE: &str = "mutant.json";
 /// The CPU time that a mutant may take.
 const CPU_LIMIT: Duration = Duration::from_secs(5);

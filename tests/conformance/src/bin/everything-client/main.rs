@@ -38,7 +38,7 @@ struct Arguments {
     context: ScenarioContext,
 }
 
-/// The time limit of a scenario. That of the suite is longer.
+/// The time limit of a scenario. The suite's own limit is longer.
 const TIME_LIMIT: Duration = Duration::from_secs(25);
 
 #[tokio::main]

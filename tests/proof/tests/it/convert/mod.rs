@@ -226,8 +226,8 @@ fn check_strict(strict: &Outcome, omitted: &Outcome) -> Result<(), String> {
     }
 }
 
-/// Checks that a compatible step fails only because of needed members, and loses only members that the target does not
-/// define but accepts as unknown members.
+/// Checks that a compatible step fails only where a rule refuses to leave out a member, and loses only members that the
+/// target does not define but accepts as unknown members.
 fn check_compatible(document: &Value, omitted: &Outcome, kept: &Outcome) -> Result<(), String> {
     match omitted {
         Err(error) if is_needed(error.path()) => return Ok(()),
