@@ -23,7 +23,7 @@ use mcpgen_sdk::server::{decode_cursor, encode_cursor};
 use mcpgen_sdk::util::did_you_mean;
 use mcpgen_types::v2026_07_28::{SubscriptionsListenRequest, SubscriptionsListenRequestParams};
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, MethodSpec, Params, Request};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -70,6 +70,8 @@ struct Inner {
     sessions: Arc<Sessions>,
     /// What follows from the configuration, which can change. A request keeps what it began with.
     shared: RwLock<Arc<Shared>>,
+    /// Held during a reload, so that one follows another.
+    reloading: Mutex<()>,
 }
 
 struct Shared {
@@ -118,7 +120,13 @@ impl Gateway {
         let (log, metrics) = (CallLog::open(&config.calls, folder)?, Arc::default());
         let shared = Shared { log, config, servers, sessions, limiter, metrics };
         let sessions = Arc::clone(&shared.sessions);
-        Ok(Self(Arc::new(Inner { ours, stores, sessions, shared: RwLock::new(Arc::new(shared)) })))
+        Ok(Self(Arc::new(Inner {
+            ours,
+            stores,
+            sessions,
+            shared: RwLock::new(Arc::new(shared)),
+            reloading: Mutex::default(),
+        })))
     }
 
     /// Changes the configuration. Calls in flight complete. Servers whose settings have not changed stay connected, others are
@@ -131,6 +139,7 @@ impl Gateway {
     /// needs another process. Changed instructions reach clients that connect later to another process.
     pub fn reload(&self, config: Config, folder: &Path) -> Result<(), ConfigError> {
         config.check()?;
+        let _reloading = self.0.reloading.lock();
         let before = self.shared();
         let fixed = |config: &Config| (config.http.clone(), config.authorization.clone(), config.memory);
         if fixed(&config) != fixed(&before.config) {
@@ -153,6 +162,19 @@ impl Gateway {
 
     fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.0.shared.read())
+    }
+
+    /// Returns the configuration and the session of the sender, if it is known. Waits while a reload has replaced only one of them,
+    /// because the positions of servers can differ.
+    async fn current(&self, context: &Context) -> Result<(Arc<Shared>, Option<Arc<Session>>), ErrorObject> {
+        loop {
+            let shared = self.shared();
+            let session = shared.sessions.of(context)?;
+            if session.as_ref().is_none_or(|session| Arc::ptr_eq(&session.servers, &shared.servers)) {
+                return Ok((shared, session));
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     pub(crate) fn stores(&self) -> Option<&Stores> {
@@ -206,11 +228,18 @@ impl Gateway {
         Router::new()
             .fallback(move |request| {
                 let gateway = requests.clone();
-                async move { gateway.shared().request(request).await }
+                async move {
+                    let (shared, session) = gateway.current(&request.context).await?;
+                    shared.request(session.ok_or_else(errors::internal)?, request).await
+                }
             })
             .notification_fallback(move |notification| {
                 let gateway = notifications.clone();
-                async move { gateway.shared().notification(notification).await }
+                async move {
+                    if let Ok((_, Some(session))) = gateway.current(&notification.context).await {
+                        notify(&session, &notification).await;
+                    }
+                }
             })
     }
 }
@@ -246,19 +275,17 @@ fn limiter(config: &Config, stores: Option<&Stores>) -> Option<Arc<dyn RateLimit
     }
 }
 
-impl Shared {
-    async fn notification(&self, notification: AnyNotification) {
-        let Ok(Some(session)) = self.sessions.of(&notification.context) else { return };
-        match &*notification.method {
-            "notifications/initialized" => session.client.ready(notification.context.revision()),
-            _ => session.notify(&notification).await,
-        }
+async fn notify(session: &Session, notification: &AnyNotification) {
+    match &*notification.method {
+        "notifications/initialized" => session.client.ready(notification.context.revision()),
+        _ => session.notify(notification).await,
     }
+}
 
-    async fn request(&self, request: AnyRequest) -> Result<Json, ErrorObject> {
+impl Shared {
+    async fn request(&self, session: Arc<Session>, request: AnyRequest) -> Result<Json, ErrorObject> {
         let context = request.context.clone();
         let revision = context.revision();
-        let session = self.sessions.of(&context)?.ok_or_else(errors::internal)?;
         if !revision.is_legacy() {
             session.client.ready(revision);
         }
@@ -454,7 +481,10 @@ impl Shared {
                 let seconds = wait.as_secs() + 1;
                 Err(errors::limit_exceeded(&format!("too many calls; try again in {seconds} s")))
             }
-            Err(_) => Err(errors::internal()),
+            Err(error) => {
+                tracing::error!(%error, "cannot check the limit of calls");
+                Err(errors::internal())
+            }
         }
     }
 
@@ -532,6 +562,10 @@ impl Shared {
 
     /// Returns the server of a resource, and the URI that the server uses.
     async fn resource(&self, session: &Session, seen: &str, context: &Context) -> Result<(usize, String), ErrorObject> {
+        // Parsers of URLs ignore these, so the rules could not hold for them.
+        if seen.trim() != seen || seen.contains(char::is_control) {
+            return Err(resource_not_found(context.revision(), seen));
+        }
         let names = &self.servers.names;
         let catalog = session.list(&[Kind::Resource, Kind::Template], false).await;
         let nothing = JsonObject::new();

@@ -155,7 +155,8 @@ impl Session {
                     (lists.of_kind[kind][at].clone(), lists.changes[kind][at], lists.read_at[kind][at])
                 });
                 lists.of_kind[kind].push(list);
-                lists.changes[kind].push(changes);
+                // The pins may have changed, and changes during the takeover go to the session before.
+                lists.changes[kind].push(changes + u64::from(kept.is_some()));
                 lists.read_at[kind].push(read_at);
             }
         }

@@ -32,8 +32,9 @@ impl Memory {
 
     /// Takes bytes from the budget. Returns `None` if too few are left.
     pub fn take(self: &Arc<Self>, bytes: usize) -> Option<Held> {
-        let held = self.take_always(bytes);
-        (self.used() <= self.max).then_some(held)
+        let more = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= self.max);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(Held { memory: Arc::clone(self), bytes })
     }
 
     /// Takes bytes even if too few are left. Then there are none for others.
