@@ -592,7 +592,7 @@ fn new_tools_concern_trust() {
     let found = lists::diff(&snapshot("[]"), &new).findings;
     let rules: Vec<&str> = found.iter().map(|it| it.rule.id()).collect();
     assert_eq!(rules, ["tool-added", "text-gained-instructions", "secret-required"]);
-    // Who only asks about callers does not hear of trust.
+    // A report that is only about callers has no findings about trust.
     let of_callers: Vec<&str> =
         found.iter().filter(|it| it.rule.concerns(&Axis::LISTS)).map(|it| it.rule.id()).collect();
     assert_eq!(of_callers, ["tool-added"]);
@@ -764,7 +764,7 @@ fn many_removed_resources_are_one_finding() {
     let names = "`file:///a0`, `file:///a1`, `file:///a2`, `file:///a3`, `file:///a4`";
     assert_eq!(found.message, format!("100 resources were removed, such as {names}"));
     assert_eq!(found.verdicts.on(Axis::RememberedList), Verdict::Breaking);
-    // Who accepted these does not accept others.
+    // Accepting these does not accept others.
     let others = &lists::diff(&list("b", 100), &list("b", 0)).findings[0];
     assert_ne!(found.fingerprint(), others.fingerprint());
 }

@@ -12,8 +12,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How much longer than requested to keep a session, so that it need not be renewed for as long. At most half of the
-/// lifetime.
+/// How much longer than requested to keep a session, so that it is renewed less often. At most half of the lifetime.
 const MAX_EXTENSION: Duration = Duration::from_secs(15 * 60);
 
 #[derive(Default)]

@@ -20,8 +20,8 @@ use crate::models::{Axis, Diff, Effort, Evidence, Finding, Place, Rule, Senders}
 /// The maximum number of notes about malformed items. A malicious file can have millions.
 const MOST_NOTES: usize = 50;
 
-/// The maximum number of resources, templates or prompts that have a finding each if they are removed or added, and of those
-/// that one finding names.
+/// Up to this many removed or added resources, templates or prompts have a finding each. Beyond it, one finding is
+/// about all of them, and names at most this many.
 const MOST_SEPARATE: usize = 20;
 const MOST_NAMED: usize = 5;
 

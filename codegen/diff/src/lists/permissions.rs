@@ -99,7 +99,7 @@ fn stated(item: &Item) -> BTreeMap<Vec<Step<'_>>, BTreeSet<Permission<'_>>> {
     found
 }
 
-/// Collects what a value permits. A scope of OAuth is a word of a text, and a switch permits if it is on.
+/// Collects what a value permits. An OAuth scope is a word of a text, and a switch permits something if it is on.
 fn values<'v>(value: &'v Json, names: &mut Vec<&'v str>, found: &mut BTreeSet<Permission<'v>>) {
     let permission = |word: Option<Cow<'v, str>>| {
         let names = names.iter().map(|name| Cow::Borrowed(*name));

@@ -333,7 +333,7 @@ fn others(schema: &Json) -> BTreeMap<String, Json> {
     references.filter(|(_, address)| address.as_str().is_some_and(|address| !address.starts_with('#'))).collect()
 }
 
-/// Returns the limits that are the greatest integers of a double, which count as none.
+/// Returns the limits that are the greatest exact integers of a double, which count as no limits.
 fn ends_of_doubles(schema: &Json) -> BTreeSet<(String, &'static str)> {
     let limits = ["minimum", "maximum"];
     let is_end =

@@ -13,7 +13,7 @@ const SECRETS: &str = "
     password; passwd; passphrase; secret; apikey; accesskey; privatekey; credential; credentials; authorization; bearer
 ";
 
-/// Words beside `token` in names of what is no secret, such as pages and currencies.
+/// Words that stand beside `token` in names of things that are not secret, such as pages and currencies.
 const NO_TOKENS: &str = "
     page; next; continuation; progress; sync; count; max; min; limit; address; id; symbol; type; name
 ";

@@ -113,7 +113,7 @@ impl<'c> Said<'c> {
     }
 
     fn says(&self, name: &str) -> bool {
-        // If a pattern was given up, it may match.
+        // A pattern that took too many steps may match.
         self.names.contains(name) || self.patterns.iter().any(|it| pattern::matches(it, name) != Ok(false))
     }
 }

@@ -143,8 +143,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Returns the alternatives of a union that one version reads as another alternative, which accepts all of their values,
-    /// with those of the same name of the other version.
+    /// Returns the alternatives of a union that one version reads as another alternative, because that one accepts all
+    /// of their values. Each comes with the alternative of the same name in the other version.
     fn absorbed(&self, old: &Type, new: &Type) -> Vec<(TypeId, TypeId)> {
         let named = |protocol: &Protocol, names: &[String]| {
             names.iter().filter_map(|name| protocol.types.named(name)).collect::<Vec<_>>()

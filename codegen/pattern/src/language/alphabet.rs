@@ -1,4 +1,4 @@
-//! Divides the characters into groups that no pattern tells apart.
+//! Divides the characters into groups. No pattern tells the characters of a group apart.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -14,7 +14,7 @@ use crate::json::Json;
 use crate::limits::Length;
 
 struct Object {
-    /// What every member must satisfy whose name is in a set.
+    /// What every member whose name is in a set must satisfy.
     each: Vec<(Names, Formula)>,
     /// For each entry, some member with such a name and value must exist.
     some: Vec<(Names, Formula)>,

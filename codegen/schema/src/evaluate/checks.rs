@@ -242,7 +242,7 @@ fn mark(seen: &mut Evaluated<'_>, value: Cursor<'_>) {
     }
 }
 
-/// Returns whether a check holds. Fails only if matching a pattern took too many steps.
+/// Returns whether a check holds. Fails only if matching a pattern was given up.
 fn holds(result: Result<(), Error>) -> Result<bool, Error> {
     match result {
         Ok(()) => Ok(true),

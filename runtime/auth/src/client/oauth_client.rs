@@ -27,7 +27,7 @@ use crate::metadata::issuer_url;
 use crate::store::{EntryKind, StoreKey};
 use crate::util::sha256;
 
-/// If the server responds with 401 this soon after a login, there is no other login.
+/// If the server responds with 401 this soon after a login, the client does not log in again.
 const GIVE_UP: Duration = Duration::from_secs(60);
 
 /// Gets access tokens for one MCP server, and authorizes requests with them.

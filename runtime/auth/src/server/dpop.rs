@@ -14,7 +14,7 @@ use crate::util::{now, sha256, sha256_bytes};
 /// How far a proof's time may differ from the server's, in seconds.
 const WINDOW: u64 = 60;
 
-/// How long a proof must be remembered, in seconds. It may come from the future.
+/// How long a proof must be remembered, in seconds. The proof's time may lie in the future.
 const LIFETIME: u64 = 2 * WINDOW + 1;
 
 pub(super) const ALGORITHMS: [Algorithm; 5] =

@@ -44,7 +44,8 @@ pub struct ServerList {
     pub items: Option<Arc<Items>>,
     /// Why the list could not be read the last time, although the server is connected.
     pub failure: Option<Arc<str>>,
-    /// Whether the server is connected. The items of others are remembered, so that the names of the rest stay the same.
+    /// Whether the server is connected. If it is not, its items are remembered, so that the names of other items stay
+    /// the same.
     pub is_available: bool,
     /// What differs from the pins, by name.
     pub findings: HashMap<String, Arc<str>>,
