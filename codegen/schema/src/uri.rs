@@ -9,7 +9,7 @@ struct Parts<'a> {
     query: Option<&'a str>,
 }
 
-/// Splits a URI at `#`. The fragment is empty if there is none.
+/// Splits a URI at `#`. Without a `#`, the fragment is empty.
 pub(crate) fn split_fragment(uri: &str) -> (&str, &str) {
     uri.split_once('#').unwrap_or((uri, ""))
 }

@@ -65,11 +65,7 @@ impl ConversionPages<'_> {
         let list = |wanted: &dyn Fn(&Outcome) -> bool| {
             let names: Vec<String> =
                 outcomes.iter().filter(|(_, outcome)| wanted(outcome)).map(|(name, _)| type_link(name)).collect();
-            if names.is_empty() {
-                "<p>There are none.</p>\n".to_owned()
-            } else {
-                format!("<p>{}</p>\n", names.join(", "))
-            }
+            if names.is_empty() { "<p>No types.</p>\n".to_owned() } else { format!("<p>{}</p>\n", names.join(", ")) }
         };
         let back = link(&format!("../{}", pair("conversions", new, old)), "the other direction");
         let sections = [

@@ -74,7 +74,7 @@ impl Bindings {
     /// Error messages call it `file`. Malformed tools are skipped.
     ///
     /// # Errors
-    /// Returns [`Error::Json`], [`Error::Schema`] if all tools are malformed, or [`Error::Usage`] if there are none.
+    /// Returns [`Error::Json`], [`Error::Schema`] if all tools are malformed, or [`Error::Usage`] if the list is empty.
     pub fn parse(file: impl Into<String>, bytes: &[u8]) -> Result<Bindings, Error> {
         let file = file.into();
         let source = file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();

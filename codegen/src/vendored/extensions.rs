@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::emit::parallel::{all, in_parallel};
 use crate::vendored::workspace::Workspace;
 
-/// The list of vendored extensions, relative to the root. Without the file, there are none.
+/// The list of vendored extensions, relative to the root. If the file is missing, the list is empty.
 pub(crate) const EXTENSIONS: &str = "schema/extensions.toml";
 
 #[cfg(feature = "cli")]

@@ -402,7 +402,7 @@ pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
     find_by(names, next, name, |known| known)
 }
 
-/// Returns the index of the member with this name, or `members.len()` if there is none. Begins at `next`, because
+/// Returns the index of the member with this name, or `members.len()` if no member has it. Begins at `next`, because
 /// members mostly come in this order, and then need only one comparison.
 #[inline(always)]
 pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl Fn(&M) -> &str) -> usize {

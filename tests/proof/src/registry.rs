@@ -108,7 +108,7 @@ impl Entry {
         by_value
     }
 
-    /// Returns the entry of a definition, or `None` if there is none.
+    /// Returns the entry of a definition, or `None` if the registry does not have it.
     pub fn find(revision: &str, definition: &str) -> Option<&'static Entry> {
         REGISTRY.iter().find(|entry| entry.revision == revision && entry.definition == definition)
     }

@@ -268,7 +268,7 @@ impl Counts {
         ]
     }
 
-    /// Describes the suppressed findings. Empty if there are none.
+    /// Describes the suppressed findings. Empty if nothing was suppressed.
     pub(super) fn suppressed(self) -> String {
         let word = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
         let parts = [word(self.ignored, "ignored"), word(self.in_baseline, "in the baseline")];

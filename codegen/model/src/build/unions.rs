@@ -47,7 +47,7 @@ pub(super) fn example_of_both(a: &Schema, b: &Schema, algebra: &Algebra<'_>) -> 
 
 /// Returns the first variant that accepts everything the others accept, so that the union can be an alias of it.
 ///
-/// There is none if a key separates them: the others all require a key that this variant does not know. For example,
+/// Returns `None` if a key separates them: the others all require a key that this variant does not know. For example,
 /// the schema of JSON-RPC notifications also accepts requests, but only requests have an `id`.
 pub(super) fn absorbing(variants: &[Schema], algebra: &Algebra<'_>) -> Option<usize> {
     let search = Search { variants, discriminator: None, algebra, decision: Decision::default() };

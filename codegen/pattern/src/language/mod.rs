@@ -1,4 +1,4 @@
-//! Sets of texts: finds their shortest members, or proves that there are none.
+//! Sets of texts: finds their shortest members, or proves a set empty.
 //!
 //! `alphabet` partitions the characters into interchangeable groups. `machine` tracks one pattern, length limit or word
 //! list, character by character. `search` runs all machines in parallel.

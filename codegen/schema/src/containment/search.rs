@@ -1,4 +1,4 @@
-//! Finds a value that satisfies a set of formulas, or proves that there is none.
+//! Finds a value that satisfies a set of formulas, or proves that no value does.
 //!
 //! The search tries one JSON type at a time. For each, it branches on `anyOf` and the like until only assertions about
 //! that type are left, which `texts`, `numbers`, `arrays` and `objects` solve. Items and members are searched

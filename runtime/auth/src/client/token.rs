@@ -34,7 +34,7 @@ impl Nonces {
         nonces.get(&url.origin().ascii_serialization()).cloned()
     }
 
-    /// Stores a response's nonce. Returns `false` if there is none.
+    /// Stores a response's nonce. Returns `false` if the response has no nonce.
     pub(super) fn read(&self, url: &Url, headers: &HeaderMap) -> bool {
         let Some(nonce) = headers.get(DPOP_NONCE).and_then(|nonce| nonce.to_str().ok()) else { return false };
         let mut nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);

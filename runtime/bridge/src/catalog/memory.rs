@@ -37,7 +37,7 @@ impl Memory {
         Some(Held { memory: Arc::clone(self), bytes })
     }
 
-    /// Takes bytes even if too few are left. Then there are none for others.
+    /// Takes bytes even if too few are left. Until they are released, [`take`](Self::take) fails.
     pub fn take_always(self: &Arc<Self>, bytes: usize) -> Held {
         self.used.fetch_add(bytes, Ordering::Relaxed);
         Held { memory: Arc::clone(self), bytes }

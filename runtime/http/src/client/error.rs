@@ -53,7 +53,7 @@ pub enum HttpError {
     NotAnEventStream {
         /// The HTTP status.
         status: StatusCode,
-        /// The content type. Empty if there is none.
+        /// The content type. Empty if the response has no such header.
         content_type: String,
     },
     /// The session was lost, and the server chose a different revision for the new one.

@@ -133,7 +133,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         Ok(text_of(&self.successful().await?))
     }
 
-    /// Sends the call and decodes its structured content. If there is none, decodes the only content block as JSON
+    /// Sends the call and decodes its structured content. Without it, decodes the only content block as JSON
     /// text, which is how tools did it before 2025-06-18.
     ///
     /// # Errors

@@ -82,7 +82,7 @@ pub trait ContextExt: AsRef<Context> + Sync {
         &scope(self.as_ref()).params_view.meta
     }
 
-    /// Decodes the client's response to the input request with this key. `None` if there is none yet.
+    /// Decodes the client's response to the input request with this key. `None` if the client has not responded yet.
     ///
     /// # Errors
     ///

@@ -163,7 +163,6 @@ pub struct ServerExited {
 /// Standard input. It can be closed while the connection still exists.
 type Input = Arc<Mutex<Option<ChildStdin>>>;
 
-/// Writes to standard input.
 struct InputWriter {
     input: Input,
     exit: watch::Receiver<Option<Exit>>,
