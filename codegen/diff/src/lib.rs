@@ -29,7 +29,7 @@ mod models;
 // The lists of a server -> findings.
 pub mod lists;
 
-// Pages in one file.
+// Self-contained HTML pages.
 #[cfg(feature = "report")]
 pub mod html;
 

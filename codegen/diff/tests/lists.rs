@@ -34,7 +34,7 @@ fn equal_lists_do_not_differ() {
     }
 }
 
-/// The verdicts on a change of a schema with keywords that mcpgen does not know.
+/// The verdicts on a change in a schema with keywords that mcpgen does not know.
 #[test]
 fn compares_around_unknown_keywords() {
     let tool = |keywords: &str| {

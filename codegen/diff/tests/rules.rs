@@ -302,7 +302,7 @@ fn embedded_messages_are_judged_by_what_contains_them() {
     assert_eq!(worst(&number, &integer), [Verdict::Breaking, Verdict::Compatible]);
 }
 
-/// A change of an alias is judged by who sends the values that use it.
+/// A change to an alias is judged by who sends the values that use it.
 #[test]
 fn aliases_have_the_senders_of_their_uses() {
     let schema = |level: &str, more: &str| {

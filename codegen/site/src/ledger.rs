@@ -1,5 +1,5 @@
-//! Counts which parts of an SDK are generated, are data, or are written by hand, and lists the rules of the
-//! specification that no schema states.
+//! Counts how much of an SDK is generated, is data, or is written by hand, and lists the rules of the specification that
+//! no schema states.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ pub struct Total {
 pub struct Code {
     /// The number of files.
     pub files: usize,
-    /// The number of lines that are not blank, not a comment, and not in a test module.
+    /// The number of lines, without blank lines, comments and test modules.
     pub lines: usize,
 }
 

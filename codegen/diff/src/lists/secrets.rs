@@ -42,7 +42,7 @@ pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Demand {
     is_secret: bool,
-    /// Rather than by one of several alternatives.
+    /// Whether the member is always required, not only in one of several alternatives.
     always: bool,
 }
 

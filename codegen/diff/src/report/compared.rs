@@ -16,7 +16,7 @@ pub enum Subject {
     /// Two schemas without messages.
     #[strum(serialize = "schemas")]
     Documents,
-    /// The lists of a server at two times.
+    /// Two snapshots of a server's lists.
     Lists,
 }
 
@@ -36,7 +36,7 @@ pub struct Compared {
 pub enum Models {
     /// Two schemas.
     Schemas(Box<[Protocol; 2]>),
-    /// The lists of a server at two times.
+    /// Two snapshots of a server's lists.
     Lists([Snapshot; 2]),
 }
 
