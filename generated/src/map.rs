@@ -40,7 +40,7 @@ impl<V> Map<String, V> {
         self.entries.binary_search_by(|(known, _)| known.as_str().cmp(key))
     }
 
-    /// Inserts a value. Returns the value that the key had before.
+    /// Inserts a value. Returns the previous value of the key.
     pub fn insert(&mut self, key: impl Into<String>, value: V) -> Option<V> {
         let key = key.into();
         match self.find(&key) {
