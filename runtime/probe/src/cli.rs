@@ -181,8 +181,8 @@ pub(crate) struct PromptArgs {
 
 /// Write all lists of a server, for `mcpgen diff --tools` and `mcpgen bindings`
 ///
-/// Items are sorted by name, and members alphabetically, so that equal lists are equal files. The size and the time of
-/// the last change of resources are left out.
+/// Items are sorted by name, and members alphabetically, so that equal lists produce identical files. The sizes of
+/// resources and the times of their last changes are left out.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -236,8 +236,8 @@ pub(crate) struct WatchArgs {
 
 /// Describe the messages of a captured log, and check each
 ///
-/// Each line of the log has a message as JSON, after anything else, such as a time or the output of `watch --full`. An
-/// object with a message as a member is read, too. Words such as `client`, `from server` or `server →` before a message name
+/// Each line of the log contains a message as JSON. Other text may precede it, such as a time or what `watch --full`
+/// prints. The message may also be a member of an object. Words such as `client`, `from server` or `server →` before a message name
 /// its sender; without them, its method and the requests before it do. The exit code is 1 if a message does not match the
 /// schema of its revision.
 #[derive(Debug, Args)]
