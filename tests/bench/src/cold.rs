@@ -24,7 +24,7 @@ pub fn run(quick: bool, rounds: usize) -> anyhow::Result<Vec<Section>> {
         let mut costs = vec![Costs::default(); CONSUMERS.len()];
         for round in 0..rounds {
             for place in 0..CONSUMERS.len() {
-                // Each round begins with another consumer, so that none always has the better place.
+                // Each round begins with another consumer, so that none always benefits from its position.
                 let index = (place + round) % CONSUMERS.len();
                 costs[index].add(measure(&CONSUMERS[index], profile).context(CONSUMERS[index].name)?);
             }
