@@ -860,7 +860,7 @@ fn findings_about_permissions_are_bounded() {
     let members = format!(r#""_meta": {{{}}}"#, members.join(", "));
     let of_members = gained(&members);
     assert_eq!(of_members.len(), 51);
-    assert_eq!(of_members[50].message, "t: it has 4950 other findings by this rule");
+    assert_eq!(of_members[50].message, "t: it has 4950 other findings of this rule");
     // A baseline with these findings must not hide others in their place.
     assert_ne!(gained(&scope.replace("new4999", "new4999x"))[0].fingerprint(), of_scopes[0].fingerprint());
     assert_ne!(gained(&members.replace("scope_4999", "scope_5000"))[50].fingerprint(), of_members[50].fingerprint());

@@ -161,7 +161,7 @@ pub fn ledger(sources: &Sources, revisions: &[Revision]) -> Result<Ledger, Error
         let length = |row: &LayerRow| row.paths.iter().filter(|it| path.starts_with(*it)).map(String::len).max();
         let found = rows.iter().enumerate().filter_map(|(at, row)| Some((length(row)?, at))).max();
         let Some((_, at)) = found else {
-            return Err(usage(LAYERS, &format!("no layer has {path}; add it to the one that it belongs to")));
+            return Err(usage(LAYERS, &format!("{path} belongs to no layer; add it to one")));
         };
         layers[at].total.add(text, sources.mark);
     }
@@ -294,7 +294,7 @@ fn table(file: &str, text: &str) -> Result<Table, Error> {
         }
     }
     let about = match file.ends_with("conversions.toml") {
-        true => "What a conversion does where the schemas do not tell.",
+        true => "What a conversion does where the schemas do not say.",
         false => "Inline schemas that repeat a definition, and names of inline types.",
     };
     Ok(Table { file: file.to_owned(), about, entries })

@@ -237,9 +237,9 @@ pub(crate) struct WatchArgs {
 /// Describe the messages of a captured log, and check each
 ///
 /// Each line of the log contains a message as JSON. Other text may precede it, such as a time or what `watch --full`
-/// prints. The message may also be a member of an object. Words such as `client`, `from server` or `server →` before a message name
-/// its sender; without them, its method and the requests before it do. The exit code is 1 if a message does not match the
-/// schema of its revision.
+/// prints. The message may also be a member of an object. Words such as `client`, `from server` or `server →` before a
+/// message name its sender; without them, its method and the requests before it do. The exit code is 1 if a message does
+/// not match the schema of its revision.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -65,7 +65,7 @@ impl SchemaPair<'_> {
         }
         if [self.old.0, self.new.0].into_iter().any(|schema| pointers_exceed(schema, MAX_POINTERS)) {
             let what = format!("the schemas of the {} cannot be compared", self.part.name());
-            return vec![self.not_compared(what, "long names are around too many schemas".to_owned())];
+            return vec![self.not_compared(what, "too many schemas are nested below long names".to_owned())];
         }
         let (old, new) = (self.prepared(self.old.0), self.prepared(self.new.0));
         let annotations = annotations::compare(&old, &new);
