@@ -142,7 +142,7 @@ impl<V> Map<String, V> {
 }
 
 /// Returns the indices that sort the names, or `None` if they are already sorted and distinct. Of equal names, only the
-/// last is included. This is not generic, because every instance would compile a separate sort.
+/// last is included. Not generic, so that the sort is compiled only once.
 pub(crate) fn order_of_names(names: &[&str]) -> Option<Vec<usize>> {
     if names.is_sorted_by(|a, b| a < b) {
         return None;

@@ -260,7 +260,7 @@ fn tool(members: &str) -> Snapshot {
     snapshot(&format!(r#"[{{"name": "t", {members}}}]"#))
 }
 
-/// What someone who approved a tool finds out, and what does not concern them.
+/// Someone who approved a tool learns of changes that matter for trust, and only of these.
 #[test]
 fn changes_of_what_a_tool_may_do_concern_trust() {
     let schema = r#""inputSchema": {"type": "object"}"#;
@@ -681,7 +681,7 @@ fn renamed_tools_keep_their_descriptions() {
             &[["c", mine], ["d", all], ["e", all]],
             &["the tool `a` was renamed to `d`", "the tool `b` was renamed to `e`", "the tool `c` is new"],
         ),
-        // The first of equally similar ones, even after one in the middle was taken.
+        // Equally similar tools are matched in order, even after one in the middle has been matched.
         (
             &[["a", folder], ["b", "Finds files in a file."], ["c", folder]],
             &[["x", all], ["y", "Finds my files in a file."], ["z", all]],

@@ -200,7 +200,7 @@ fn memory_is_limited() {
         [r"(((a{100}){100}){100}){10}", "(?=a{1,9999999999})", "(?:a|b?){0,4000000000}", r"(a?){9999}\1{9999}"]
     {
         let error = Regex::new(pattern).expect_err(pattern);
-        assert_eq!(error.to_string(), "the pattern has more than 32768 states; repeat less");
+        assert_eq!(error.to_string(), "the pattern has more than 32768 states; use fewer or smaller repetitions");
     }
     let error = Regex::new(&"a".repeat(100_000)).expect_err("too long");
     assert_eq!(error.to_string(), "the pattern is longer than 65536 bytes");

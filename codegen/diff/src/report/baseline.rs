@@ -23,7 +23,7 @@ const HEADER: &str = "\
 # The first word of a line identifies a finding. It stays the same when the finding moves.
 ";
 
-/// The number of entries without a finding that a note lists.
+/// How many of the entries that match no finding a note names.
 const NAMED: usize = 5;
 
 impl Baseline {

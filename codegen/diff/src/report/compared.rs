@@ -31,7 +31,7 @@ pub struct Compared {
     pub models: Models,
 }
 
-/// What two texts describe, old before new.
+/// The models of the two compared texts, old before new.
 #[derive(Debug)]
 pub enum Models {
     /// Two schemas.
