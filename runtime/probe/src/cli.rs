@@ -68,7 +68,7 @@ pub(crate) struct Connection {
     pub(crate) timeout: Option<Duration>,
 }
 
-/// The form of the output.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -101,7 +101,7 @@ pub(crate) struct ListArgs {
     /// Only these lists, separated by commas
     #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',')]
     pub(crate) only: Vec<Kind>,
-    /// The form of the output
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -130,10 +130,10 @@ pub(crate) struct CallArgs {
     /// All arguments as a JSON object, or `-` for standard input
     #[arg(long, value_name = "OBJECT", conflicts_with = "arguments")]
     pub(crate) json: Option<String>,
-    /// The answer to a field of the forms in which the server asks the user; can be repeated
+    /// The value for a field of a form that the server sends to ask the user; can be repeated
     #[arg(long = "answer", value_name = "FIELD=VALUE", value_parser = pair)]
     pub(crate) answers: Vec<(String, String)>,
-    /// The form of the output
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -153,7 +153,7 @@ pub(crate) struct ReadArgs {
     /// Write the first content to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// The form of the output
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -172,7 +172,7 @@ pub(crate) struct PromptArgs {
     /// An argument; can be repeated
     #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = pair)]
     pub(crate) arguments: Vec<(String, String)>,
-    /// The form of the output
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -205,7 +205,7 @@ pub(crate) struct SnapshotArgs {
 Example:
   mcpgen-probe ping https://example.com/mcp --header 'Authorization: Bearer TOKEN'")]
 pub(crate) struct PingArgs {
-    /// The form of the output
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]

@@ -118,7 +118,7 @@ impl Process {
         while exit.changed().await.is_ok() {}
     }
 
-    /// Waits briefly for the process to exit. Returns its status if it was not asked to.
+    /// Waits briefly for the process to exit. Returns its status if nobody asked it to exit.
     pub(crate) async fn unexpected_exit(&self) -> Option<ExitStatus> {
         let exit = tokio::time::timeout(EXIT, self.exited()).await.ok()??;
         exit.status.filter(|_| exit.is_unexpected)
