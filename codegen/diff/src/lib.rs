@@ -14,7 +14,7 @@
 //! ```
 //!
 //! [`diff()`] compares two models, [`lists::diff`] the tools, resources and prompts of a server. `report` writes the
-//! findings in the format of a reader.
+//! findings as text, JSON, Markdown, HTML and other formats.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]

@@ -19,7 +19,7 @@ pub(crate) struct ConversionPages<'c> {
 enum Outcome {
     /// It copies them.
     Same,
-    /// It changes them as these sentences say, which are HTML.
+    /// It changes them as these sentences say, in HTML.
     Differs(Vec<String>),
     /// The target has no such type.
     Missing,

@@ -2,7 +2,7 @@
 //!
 //! [`Site`] writes a folder of static pages: revisions, the history of types, comparisons, conversions, the guide.
 //! [`model_page()`] writes a single page about one model. [`ledger()`] counts what is generated, and [`quickstarts`] writes
-//! programs in the terms of a revision.
+//! programs that use the names of a revision.
 //!
 //! What comes from schemas or from files is escaped, and the pages request nothing from elsewhere.
 

@@ -1,4 +1,4 @@
-//! Writes programs in the terms of a revision: a server with a handler for each request that needs a capability, and a client
+//! Writes programs that use the names of a revision: a server with a handler for each request that needs a capability, and a client
 //! that calls each of them. Everything comes from the model, so that a new revision gets its own.
 
 use std::collections::BTreeSet;

@@ -93,7 +93,7 @@ impl SchemaPair<'_> {
             }
         }
         if found.is_empty() && ends_of_doubles(&old) == ends_of_doubles(&new) {
-            // What differs may be something that nobody sends by convention.
+            // The schemas may differ only in documents that nobody sends by convention.
             let whole = self.as_a_whole(&old, &new);
             found.extend(whole.filter(|it| it.evidence == Evidence::Convention));
         }
@@ -113,7 +113,7 @@ impl SchemaPair<'_> {
     }
 
     /// Returns the models of both schemas without references to other documents, which are not read, and where such
-    /// references changed. What an unchanged one refers to counts as unchanged.
+    /// references changed. A document counts as unchanged if the reference to it is.
     fn models_without_others(&self, old: &Json, new: &Json) -> Option<(Models, Vec<String>)> {
         let (was, is) = (others(old), others(new));
         let (mut old, mut new) = (old.clone(), new.clone());

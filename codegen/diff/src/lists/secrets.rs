@@ -125,7 +125,7 @@ impl<'s> Required<'s> {
     }
 }
 
-/// The maximum number of references from one to the next.
+/// The maximum length of a chain of references.
 const MOST_REFERENCES: usize = 8;
 
 /// Returns the schema that a schema refers to, or itself.

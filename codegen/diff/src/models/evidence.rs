@@ -136,8 +136,8 @@ impl Aim {
     }
 }
 
-/// The work of a comparison, in steps of questions. The fewer are left, the fewer gets a question, so that a malicious schema or
-/// list takes seconds.
+/// The steps that a comparison may take. The fewer are left, the fewer a single question may take, so that even a
+/// malicious schema or list takes only seconds.
 #[derive(Debug)]
 pub(crate) struct Effort {
     left: Cell<u64>,

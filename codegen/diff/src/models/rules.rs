@@ -145,7 +145,7 @@ pub enum RuleVerdicts {
     Schemas(SchemaVerdicts),
     /// On a change in a server's lists.
     Lists(ListVerdicts),
-    /// On a change of what a server may do, which does not concern callers.
+    /// On a change in what a server may do, which does not concern callers.
     Trust {
         /// For someone who permitted the use of the old lists.
         trust: Verdict,

@@ -26,7 +26,7 @@ pub enum Verdict {
     Compatible,
     /// The reader accepts all messages, but may misinterpret some.
     Dangerous,
-    /// Neither a proof that the reader accepts all messages nor one that it rejects was found.
+    /// Neither a proof that the reader accepts all messages nor a message that it rejects was found.
     Unknown,
     /// The reader rejects some messages.
     Breaking,

@@ -58,8 +58,8 @@ impl Compared {
         }
         match subject {
             Subject::Schemas | Subject::Documents => {
-                // Only vendored revisions have our documentation. Next to another schema, its deprecations would be
-                // differences.
+                // Only vendored revisions have our documentation. In a comparison with another schema,
+                // its deprecations would count as differences.
                 let are_documented = is_revision(old)? && is_revision(new)?;
                 let read = |name| match is_revision(name)? {
                     true => vendored(name, are_documented),
