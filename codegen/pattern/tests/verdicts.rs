@@ -3,7 +3,7 @@
 use mcpgen_pattern::{Regex, Steps, TooExpensive};
 use proptest::prelude::*;
 
-/// Compiles with the flag `u`, or without it if that fails.
+/// Compiles with the `u` flag, or without it if that fails.
 fn reference(pattern: &str) -> Option<regress::Regex> {
     regress::Regex::with_flags(pattern, "u").or_else(|_| regress::Regex::new(pattern)).ok()
 }
@@ -116,7 +116,7 @@ fn agrees_on_patterns_in_use() {
     }
 }
 
-/// `\377` is invalid with the flag `u`, and without the flag, `ſ` is not a word character.
+/// `\377` is invalid with the `u` flag, and without it, `ſ` is not a word character.
 #[test]
 fn agrees_on_boundaries_without_unicode() {
     check(r"(?i:\B(?:|\377))", &["aäA\u{2028}ſ"]);

@@ -187,7 +187,7 @@ fn table(profile: Profile, revision: &str, costs: &[Costs]) -> Vec<Case> {
     cases
 }
 
-/// The number of times that a round repeats a build that takes less than a second.
+/// How many times a round repeats a build that takes less than a second.
 const REPEATS: usize = 3;
 
 fn measure(consumer: &Consumer, profile: Profile) -> anyhow::Result<Costs> {

@@ -1,4 +1,4 @@
-//! Resolved type expressions: what they accept, without names and aliases.
+//! Resolved type expressions: what they accept, without names or aliases.
 
 use mcpgen_model::{
     Bounded, Bounds, Check, Content, CoreType, Decision, JsonTypes, Length, Limit, Member, PatternMembers, Protocol,

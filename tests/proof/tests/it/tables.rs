@@ -2,7 +2,7 @@
 //! fixups. Tables and generator were written independently.
 //!
 //! The report is the documented JSON of `mcpgen inspect`. It omits unnamed inline unions that one member absorbs. The
-//! official schemas have none, or the comparison below would miss its place.
+//! official schemas have none: the comparison below would miss their places.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
