@@ -54,7 +54,7 @@ pub(crate) struct Session {
 #[derive(Default)]
 struct Lists {
     of_kind: [Vec<ServerList>; 4],
-    /// Counts the changes of each list.
+    /// Counts the changes to each list.
     changes: [Vec<u64>; 4],
     /// The number of changes when each list was last read; `None` if it was not.
     read_at: [Vec<Option<u64>>; 4],
@@ -187,7 +187,7 @@ impl Session {
         session
     }
 
-    /// Subscribes to resources of servers that were replaced, and notifies the client, after a change of the configuration.
+    /// After a change to the configuration, subscribes to resources of replaced servers, and notifies the client.
     pub(crate) async fn begin(&self) {
         let is_ours = |it: &Subscribed| self.servers.upstreams.iter().any(|known| Arc::ptr_eq(known, &it.upstream));
         for subscribed in self.subscriptions.0.lock().values_mut().filter(|it| !is_ours(it)) {

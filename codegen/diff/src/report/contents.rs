@@ -195,7 +195,7 @@ impl Report {
                 None => finding.subject.split(['.', '[']).next().unwrap_or_default().to_owned(),
             },
             Models::Lists(_) => {
-                // A removed item has no place in the new snapshot, and a new name is shown with the old one.
+                // The old place comes first. A removed item has no other place, and a renamed one keeps its old name.
                 let name = self.places(judged).find_map(|(_, source, place)| item_name(source, place));
                 match (name.unwrap_or_else(|| finding.subject.clone()), self.area(finding)) {
                     (name, list) if list == "tools" || list == name => name,
