@@ -204,7 +204,7 @@ fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static s
 }
 
 struct Facts<'a> {
-    /// The keyword for definitions. References get `$defs` instead.
+    /// The keyword that holds the definitions. In references, `$defs` replaces it.
     container: &'a str,
     /// If set, every reference becomes `#/$defs/NAME`, and nested definitions are dropped.
     references: Option<&'a References<'a>>,
