@@ -1,4 +1,4 @@
-//! Compares the examples of all rules of lists. Their tables have the findings.
+//! Compares the examples of all rules for lists. The table of each rule has the expected findings.
 
 use mcpgen_diff::{Axis, Diff, Evidence, Rule, Verdict, lists};
 use mcpgen_model::snapshot::Snapshot;
@@ -34,7 +34,7 @@ fn equal_lists_do_not_differ() {
     }
 }
 
-/// The verdicts on a change in a schema with keywords that mcpgen does not know.
+/// A schema with keywords that mcpgen does not know still has verdicts on its other keywords.
 #[test]
 fn compares_around_unknown_keywords() {
     let tool = |keywords: &str| {
@@ -52,7 +52,7 @@ fn compares_around_unknown_keywords() {
             r#"{"type": "object", "ui": ["b", "c"], "properties": {"b": {"type": "string"}, "c": {"type": "string"}}, "required": ["c"]}"#,
             &["schema-not-compared", "argument-added-required"],
         ),
-        // Nothing else is known about the other file.
+        // The other file is not read, so only the change of the reference is known.
         (r#"{"$ref": "https://example.com/a.json"}"#, r#"{"type": "string"}"#, &["schema-not-compared"]),
         (
             r#"{"type": "object", "properties": {"b": {"type": "string"}, "r": {"$ref": "https://example.com/a.json"}}}"#,
@@ -493,7 +493,7 @@ fn findings_of_trust_have_their_places() {
     }
 }
 
-/// A small list cannot make findings large: names are short in them.
+/// A small list cannot make findings large, because they shorten names.
 #[test]
 fn long_names_are_shortened() {
     let name = "k".repeat(10_000);
@@ -550,7 +550,7 @@ fn checks_that_only_the_convention_covers_are_reported() {
     assert!(found.iter().any(|it| it.evidence == Evidence::Convention), "{found:#?}");
 }
 
-/// The names of items are short in findings, too. Names with the same beginning differ.
+/// Findings shorten the names of items, too. Long names with the same beginning stay distinct.
 #[test]
 fn long_names_of_items_are_shortened() {
     let long = |end: &str| "n".repeat(100_000) + end;
@@ -598,7 +598,7 @@ fn new_tools_concern_trust() {
     assert_eq!(of_callers, ["tool-added"]);
 }
 
-/// A tool with another name is recognised if its description changed a little, and no tool becomes a different one.
+/// A renamed tool is recognised even if its description changed a little, and no tool is taken for a different one.
 #[test]
 fn renamed_tools_are_recognised() {
     let arguments = r#""inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}"#;
@@ -715,7 +715,7 @@ fn long_descriptions_are_compared_in_part() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// A list that takes too much work has verdicts all the same, and a note says so.
+/// Even a list that takes too much work gets verdicts, and a note says that the budget was reached.
 #[test]
 fn reports_when_the_budget_is_reached() {
     let union = |more: usize| -> String {

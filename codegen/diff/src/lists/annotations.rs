@@ -9,9 +9,9 @@ use mcpgen_schema::json::pointer::escape;
 pub(super) struct Annotation {
     pub(super) kind: AnnotationKind,
     pub(super) keyword: String,
-    /// The path of the value in names, below that of the root.
+    /// The names that lead to the value, such as `.users[].name`, relative to the root.
     pub(super) path: String,
-    /// JSON pointer of the schema, below the root.
+    /// JSON pointer of the schema, relative to the root.
     pub(super) pointer: String,
     pub(super) old: Option<Json>,
     pub(super) new: Option<Json>,
@@ -32,7 +32,7 @@ const TEXTS: [&str; 6] = ["title", "description", "$comment", "example", "exampl
 /// Keywords that programs may check.
 const FORMATS: [&str; 6] = ["format", "contentEncoding", "contentMediaType", "contentSchema", "readOnly", "writeOnly"];
 
-/// The characters of an excerpt before the first difference, and after it.
+/// The number of characters that an excerpt shows before the first difference, and after it.
 const BEFORE: usize = 24;
 const AFTER: usize = 72;
 
@@ -105,12 +105,12 @@ pub(super) fn compare(old: &Json, new: &Json) -> Vec<Annotation> {
 
 /// A schema, or a schema in it.
 pub(super) struct Subschema<'s> {
-    /// Its path in names, below that of the root.
+    /// The names that lead to its values, such as `.users[].name`, relative to the root.
     pub(super) path: String,
     pub(super) keywords: &'s IndexMap<String, Json>,
 }
 
-/// Returns a schema and all schemas in it, by their JSON pointers, each before those in it.
+/// Returns a schema and all schemas inside it, by JSON pointer. Outer schemas come first.
 pub(super) fn subschemas(root: &Json) -> IndexMap<String, Subschema<'_>> {
     fn collect<'s>(schema: &'s Json, path: String, pointer: String, found: &mut IndexMap<String, Subschema<'s>>) {
         let Json::Object(keywords) = schema else { return };

@@ -11,9 +11,9 @@ use crate::models::Rule;
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) rule: Rule,
-    /// The member of the item.
+    /// The name of the item's member.
     pub(super) member: String,
-    /// The path in names, below the item.
+    /// The names that lead to the value, such as `.arguments.users[].name`, relative to the item.
     pub(super) path: String,
     pub(super) detail: String,
     pub(super) words: String,
@@ -56,7 +56,7 @@ pub(super) fn member_of(path: &[Step<'_>]) -> String {
     }
 }
 
-/// Shortens a name that is too long for a finding. A digest takes the place of the rest, because names with the same beginning
+/// Shortens a name that is too long for a finding. A digest replaces the rest, because names with the same beginning
 /// must not share a fingerprint.
 pub(crate) fn excerpt(name: &str) -> Cow<'_, str> {
     match beginning(name) {

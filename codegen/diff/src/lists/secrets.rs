@@ -8,7 +8,7 @@ use mcpgen_schema::json::Json;
 use crate::lists::found::{Found, Step, path_text};
 use crate::models::Rule;
 
-/// The words of names of secrets, without separators.
+/// Words in the names of secrets, written without separators.
 const SECRETS: &str = "
     password; passwd; passphrase; secret; apikey; accesskey; privatekey; credential; credentials; authorization; bearer
 ";
@@ -50,9 +50,9 @@ struct Demand {
 #[derive(Default)]
 struct Required<'s> {
     members: BTreeMap<Vec<Step<'s>>, Demand>,
-    /// The definitions that were visited, always or in an alternative.
+    /// The definitions already found, with whether they always apply or only in an alternative.
     seen: HashSet<(&'s str, bool)>,
-    /// Those that were not.
+    /// The definitions still to visit.
     next: Vec<(&'s str, bool)>,
 }
 

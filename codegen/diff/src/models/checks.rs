@@ -15,7 +15,7 @@ use crate::models::rules::Rule;
 use crate::models::values::Values;
 use crate::models::verdict::Verdict;
 
-/// The number of pairs of types that are kept as checks. Each has the checks of all types in it.
+/// The number of pairs of types whose checks are cached. Each entry has the checks of all types inside the pair.
 const MOST_KEPT: usize = 32;
 
 impl Values<'_> {
@@ -51,7 +51,7 @@ impl Values<'_> {
         }
         let message = match (words(&was, &is), words(&is, &was)) {
             (Some(old), Some(new)) => match (old.as_str(), new.as_str()) {
-                // Only the definitions that they refer to differ.
+                // The checks read the same, but refer to definitions that differ.
                 ("", "") => format!("the checks of {subject} differ"),
                 ("", new) => format!("{subject} requires {new}"),
                 (old, "") => format!("{subject} no longer requires {old}"),
@@ -97,7 +97,7 @@ impl Values<'_> {
         if of_types.verdict == Verdict::Breaking { of_types } else { answer }
     }
 
-    /// Returns two types as checks, which are kept, because several differences need the same ones.
+    /// Returns two types as checks, from a cache if possible, because several differences need the same ones.
     fn versions(&self, old: &Type, new: &Type, is_64_bit: bool) -> Rc<Versions> {
         let mut kept = self.as_checks.borrow_mut();
         if kept.len() >= MOST_KEPT {
@@ -129,7 +129,7 @@ pub(super) fn rule_of_whole(accepts_all: [bool; 2]) -> Option<Rule> {
     }
 }
 
-/// Describes the checks that the others lack. `None` if a sentence cannot.
+/// Describes the checks that `others` lacks, or returns `None` if one of them is too complex for a sentence.
 fn words(checks: &[&Check], others: &[&Check]) -> Option<String> {
     fn one(check: &Check) -> Option<String> {
         match check {
@@ -175,7 +175,8 @@ fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Opt
     (!required.is_empty()).then(|| listed(&required))
 }
 
-/// Returns the alternatives of checks: for each, the members that it requires and not all others do.
+/// Returns the alternatives in the checks. Each is the list of members that it requires, without those that all of them
+/// require.
 fn alternatives<'c>(checks: &[&'c Check]) -> Option<Vec<Vec<&'c str>>> {
     fn required<'c>(check: &'c Check, names: &mut Vec<&'c str>) {
         match check {

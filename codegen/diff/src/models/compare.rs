@@ -73,7 +73,7 @@ pub(crate) fn compare_checks(
     let answers = [Version::New, Version::Old].map(|reader| versions.read_by(reader, None, effort));
     let root = Some(Place { pointer: String::new(), rust: None });
     let message = format!("the schemas of the {subject} differ");
-    // If both directions are compatible, the rule depends on which of them is so only by convention.
+    // If both directions are compatible, the rule depends on which of them is compatible only by convention.
     let proved = answers.each_ref().map(|it| it.evidence == Evidence::Proof);
     let rule = rule_of(&answers).or_else(|| rule_of_whole(proved))?;
     let difference = Site::of(subject, [root.clone(), root]).difference(rule, message);
@@ -413,7 +413,7 @@ fn definitions(protocol: &Protocol) -> IndexMap<&str, TypeId> {
     all.filter(|(_, def)| def.origin == Origin::Definition).map(|(id, def)| (def.name.as_str(), id)).collect()
 }
 
-/// Returns the entries of both sides by key: those that the new side has before those that only the old side has.
+/// Pairs the entries of both sides by key. Those that only the old side has come last.
 pub(super) fn paired<K: Copy + Eq + Hash, T: Copy>(
     old: IndexMap<K, T>,
     new: IndexMap<K, T>,

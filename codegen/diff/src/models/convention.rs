@@ -1,5 +1,5 @@
-//! The documents that senders write by convention: without members that an open object of their schema says nothing about,
-//! and that the reader's schema names.
+//! The documents that senders write by convention. They lack the members that the reader's schema names, but that an
+//! open object of the sender's schema says nothing about.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ impl Convention<'_> {
         Check::All(vec![inside, absent])
     }
 
-    /// Returns the check of usual members and items, and so on.
+    /// Returns the check that all members and items inside a value are usual.
     fn inside(&self, check: &Check) -> Check {
         let pairs = |pairs: &[(String, Check)]| pairs.iter().map(|(name, it)| (name.clone(), self.value(it))).collect();
         match check {

@@ -238,7 +238,7 @@ impl Rule {
         self.row().action
     }
 
-    /// Returns the verdicts, if the evidence confirms them.
+    /// Returns the verdicts. For a finding, they hold only if its evidence confirms them.
     pub fn verdicts(self) -> RuleVerdicts {
         self.row().verdicts
     }

@@ -209,7 +209,7 @@ fn shared(old: &[Member], new: &[Member]) -> Option<Likeness> {
     })
 }
 
-/// The share of common members in the smaller of two structs, and in all their members.
+/// The share of common members among the members of the smaller struct, and among those of both.
 type Likeness = (usize, usize);
 
 /// Returns the required constants of a struct.

@@ -38,7 +38,7 @@ pub(super) type Pair = (TypeId, TypeId);
 
 /// What is known about pairs of named types.
 pub(super) struct Known {
-    /// The verdicts without nested named types, and the pairs of these.
+    /// The verdicts on each pair without its nested named types, and the pairs of those types.
     pub(super) results: RefCell<HashMap<Pair, (BothWays, Vec<Pair>)>>,
     /// The pairs that are being compared. Their results are not known yet.
     pub(super) open: RefCell<HashSet<Pair>>,
@@ -288,7 +288,7 @@ impl<'p> Values<'p> {
         outcome.add(site, Rule::ValuesClosed, &words);
     }
 
-    /// Adds a difference of two types. Some are described alike.
+    /// Adds a difference between two types. Types that differ may still have the same description.
     fn types(&self, rule: Rule, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
         // The subject's own name would tell the reader nothing.
         let words = |protocol: &Protocol, content: &Type| match definition(protocol, content) == Some(&site.subject) {

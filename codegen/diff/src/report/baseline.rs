@@ -23,7 +23,7 @@ const HEADER: &str = "\
 # The first word of a line identifies a finding. It stays the same when the finding moves.
 ";
 
-/// How many of the entries that match no finding a note names.
+/// A note names at most this many of the entries that match no finding.
 const NAMED: usize = 5;
 
 impl Baseline {
@@ -135,7 +135,7 @@ mod tests {
         baseline.suppress(&mut later, &Axis::WIRE);
         assert_eq!(later.findings[0].suppressed, None);
         assert!(later.notes[0].contains("2 of 2 entries match no finding"), "{:?}", later.notes);
-        // Its rules may concern other axes.
+        // An entry that matches no finding is noted only if its rule concerns the axes.
         std::fs::write(&path, "0123456789abcdef secret-required A\n").expect("written");
         for (axes, notes) in [(&Axis::LISTS[..], 0), (&[Axis::Trust], 1)] {
             let mut judgement = judge(Vec::new());

@@ -27,7 +27,7 @@ pub struct Compared {
     pub old: Source,
     /// The new schema or snapshot.
     pub new: Source,
-    /// What the texts describe.
+    /// The models of both sides.
     pub models: Models,
 }
 
@@ -80,7 +80,7 @@ impl Compared {
         }
     }
 
-    /// Compares.
+    /// Compares the models of both sides.
     pub fn diff(&self) -> Diff {
         match &self.models {
             Models::Schemas(protocols) => crate::models::diff(&protocols[0], &protocols[1]),

@@ -98,7 +98,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Returns the present name of a rule.
+    /// Returns the rule with this name, which may be a former one.
     fn known(&mut self, place: &str, id: &str, rules: &[Rule]) -> Result<Rule, Error> {
         if let Some(rule) = rules.iter().find(|rule| rule.id() == id) {
             return Ok(*rule);

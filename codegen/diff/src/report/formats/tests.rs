@@ -116,7 +116,7 @@ struct Border {
     lines: Option<usize>,
     /// What the escaped text must not contain.
     forbidden: &'static [&'static str],
-    /// Whether Markdown may read it.
+    /// Whether the text may be read as Markdown.
     markdown: bool,
 }
 
@@ -286,7 +286,7 @@ fn official_sarif() -> Option<jsonschema::Validator> {
         return None;
     };
     let mut schema: Value = serde_json::from_str(&schema).expect("JSON");
-    // The pattern of languages has an unbalanced bracket, which is not a regular expression of ECMA-262.
+    // The pattern for languages has an unbalanced bracket, so it is not a valid regular expression in ECMA-262.
     for definition in ["run", "toolComponent"] {
         let language = schema["definitions"][definition]["properties"]["language"].as_object_mut();
         language.expect("a schema").remove("pattern");
