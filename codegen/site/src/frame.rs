@@ -68,11 +68,11 @@ pub(crate) fn framed(address: &str, page: &Page, has: &dyn Fn(&str) -> bool) -> 
     )
 }
 
-/// The scripts, by the name of their file. Pages need none of them.
+/// The scripts, by file name. Pages also work without them.
 pub(crate) const SCRIPTS: [(&str, &str); 2] =
     [("types.js", include_str!("../assets/types.js")), ("search.js", include_str!("../assets/search.js"))];
 
-/// The file of the script that reports of `mcpgen diff` bring along.
+/// The file name of the script in reports of `mcpgen diff`.
 pub(crate) const REPORT_SCRIPT: &str = "report.js";
 
 fn script_name(script: &str) -> Option<&'static str> {
@@ -99,7 +99,7 @@ pub(crate) fn table(label: &str, columns: &[&str], rows: impl IntoIterator<Item 
             format!("<tr>{}</tr>\n", cells.collect::<String>())
         })
         .collect();
-    // A section may have the same title.
+    // The section around the table may have the same title.
     let label = format!("{}, table", escape(label));
     format!(
         "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\">\n<table>\n\
@@ -120,7 +120,7 @@ pub(crate) fn code(text: &str) -> String {
 /// Stands for something that a revision does not have.
 pub(crate) const ABSENT: &str = "<span class=\"absent\">absent</span>";
 
-/// Writes a word on a coloured ground. The class is also a word of the style sheet.
+/// Writes a word as a coloured badge. `class` selects its colour in the style sheet.
 pub(crate) fn badge(class: &str, word: &str) -> String {
     format!("<span class=\"badge {class}\">{}</span>", escape(word))
 }

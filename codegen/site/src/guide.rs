@@ -18,7 +18,7 @@ pub struct Guide {
     pub pictures: BTreeMap<String, Vec<u8>>,
     /// The other files and folders that pages may link to, by their paths.
     pub files: BTreeSet<String>,
-    /// Where the files are on the web, such as `https://github.com/owner/name/blob/main`.
+    /// The web address of the files, such as `https://github.com/owner/name/blob/main`.
     pub base: String,
 }
 

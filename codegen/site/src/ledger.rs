@@ -10,7 +10,7 @@ use mcpgen_schema::Error;
 use mcpgen_schema::text::counted;
 use serde::{Deserialize, Serialize};
 
-/// What a ledger is made of, as texts. A repository may lack any of them.
+/// The texts that a ledger is made from. A repository may lack any of them.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// The Rust files of the crates, by their paths below the root.
@@ -137,7 +137,7 @@ struct Requirement {
     tests: Vec<String>,
 }
 
-/// The file of the layers, below the root.
+/// The file that defines the layers, relative to the root.
 const LAYERS: &str = "codegen/site/ledger.toml";
 
 /// Counts the code, the data and the rules.
