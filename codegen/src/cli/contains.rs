@@ -13,7 +13,8 @@ use super::schema_args::{ReadArgs, hint};
 
 /// Prove that a schema accepts every document that another one accepts, or show one that it refuses
 ///
-/// `format` and other annotations are ignored. If neither is found, the answer is `unknown`, with the reason.
+/// `format` and other annotations are ignored. If mcpgen finds neither a proof nor such a document, the answer is
+/// `unknown`, with the reason.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
