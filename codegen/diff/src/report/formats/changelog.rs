@@ -84,8 +84,8 @@ fn message(finding: &Finding) -> String {
     }
 }
 
-/// Returns whether a finding belongs in the changelog. Added and removed definitions of a schema do not: each may be
-/// another name for a definition, or a base of others, and methods are reported separately.
+/// Returns whether a finding belongs in the changelog. Added and removed definitions of a schema do not: other findings
+/// report the messages that use them.
 fn matters(report: &Report, judged: &Judged) -> bool {
     let finding = &judged.finding;
     let about_names = [Rule::TypeAdded, Rule::TypeRemoved].contains(&finding.rule);
