@@ -80,7 +80,7 @@ fn compares_around_unknown_keywords() {
     }
 }
 
-/// Messages have the words of the schema. The types of its inner schemas have names only in Rust.
+/// Messages use the words of the schema, not the Rust names of the types for its inner schemas.
 #[test]
 fn messages_have_no_names_of_rust() {
     let tool =
@@ -474,7 +474,7 @@ fn changes_of_what_a_tool_may_do_concern_trust() {
     }
 }
 
-/// Findings of trust point to the member that changed.
+/// Findings about trust point to the member that changed.
 #[test]
 fn findings_of_trust_have_their_places() {
     let secret =
@@ -524,7 +524,7 @@ fn only_the_reader_of_a_named_member_relies_on_the_convention() {
     let (typed, any) = (r#""a": {"type": "string"}"#, r#""a": {}"#);
     for (part, old, new, expected) in [
         ("inputSchema", "", typed, Evidence::Convention),
-        // The server ignores it, which no document shows.
+        // The server ignores the member, which no document can show.
         ("inputSchema", typed, "", Evidence::None),
         ("outputSchema", "", typed, Evidence::Proof),
         ("outputSchema", typed, "", Evidence::Convention),
@@ -537,7 +537,7 @@ fn only_the_reader_of_a_named_member_relies_on_the_convention() {
     }
 }
 
-/// A schema that says something else about a member was not only rewritten.
+/// A schema that now says something else about a member does not count as merely rewritten.
 #[test]
 fn checks_that_only_the_convention_covers_are_reported() {
     let schema = |schema: &str| tool(&format!(r#""inputSchema": {{"type": "object"}}, "outputSchema": {schema}"#));
@@ -764,7 +764,7 @@ fn many_removed_resources_are_one_finding() {
     let names = "`file:///a0`, `file:///a1`, `file:///a2`, `file:///a3`, `file:///a4`";
     assert_eq!(found.message, format!("100 resources were removed, such as {names}"));
     assert_eq!(found.verdicts.on(Axis::RememberedList), Verdict::Breaking);
-    // Accepting these does not accept others.
+    // A baseline that accepts the removal of these resources does not accept that of others.
     let others = &lists::diff(&list("b", 100), &list("b", 0)).findings[0];
     assert_ne!(found.fingerprint(), others.fingerprint());
 }
@@ -787,7 +787,7 @@ fn long_names_around_many_schemas_take_no_time() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// One document shows that all of these are missing.
+/// A single document lacks all members that are now required, so the search runs only once.
 #[test]
 fn answers_the_questions_about_many_required_members() {
     let list = |text: &dyn Fn(usize) -> String| (0..1_500).map(text).collect::<Vec<_>>().join(", ");
@@ -808,7 +808,7 @@ fn answers_the_questions_about_many_required_members() {
     }
 }
 
-/// One document with another name shows that each of these is refused.
+/// Once a document with one refused member is found, the same document with another name shows each further refusal.
 #[test]
 fn answers_the_questions_about_many_refused_members() {
     let schema = |count: usize| {

@@ -147,7 +147,7 @@ fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, 
     }
 }
 
-/// The direction changes every round, so a chain of definitions takes only two rounds.
+/// Each round visits the definitions in reverse order of the last, so a chain of definitions takes only two rounds.
 const MAX_ROUNDS: usize = 64;
 
 /// Turns definitions into [`Kind::Never`] if they require a value that cannot exist.

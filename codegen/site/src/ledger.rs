@@ -204,7 +204,7 @@ impl Total {
     }
 }
 
-/// Counts the lines of code. By our convention, the test module ends a file.
+/// Counts the lines of code. By our convention, the test module is the last item of a file.
 fn lines(text: &str) -> usize {
     let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count()

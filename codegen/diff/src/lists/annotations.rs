@@ -1,4 +1,5 @@
-//! Compares the annotations of two schemas: what models read, and what programs may check although no schema requires it.
+//! Compares the annotations of two schemas: texts that models read, defaults, and formats that programs may check
+//! although schemas do not enforce them.
 
 use indexmap::IndexMap;
 use mcpgen_schema::json::Json;
@@ -19,11 +20,11 @@ pub(super) struct Annotation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnnotationKind {
-    /// Models read it.
+    /// A text that models read.
     Text,
-    /// Programs may check it.
+    /// A format that programs may check.
     Format,
-    /// It applies if a member is absent.
+    /// The value that applies if a member is absent.
     Default,
 }
 

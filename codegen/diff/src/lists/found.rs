@@ -48,7 +48,7 @@ pub(super) fn path_text(path: &[Step<'_>]) -> String {
     beginning(&shown).into_owned()
 }
 
-/// Returns the member of the item at the beginning of a path.
+/// Returns the name of the item's member with which a path begins.
 pub(super) fn member_of(path: &[Step<'_>]) -> String {
     match path.first() {
         Some(Step::Member(name)) => (*name).to_owned(),

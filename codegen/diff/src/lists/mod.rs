@@ -6,8 +6,8 @@
 //! Snapshot (new) ─┘
 //! ```
 //!
-//! Clients send arguments and servers send results, so a change has the opposite effect in each. The verdicts are for
-//! those who use the old lists with the new server: a model or a client that remembers them, and a program with
+//! Clients send arguments and servers send results, so the same change to both has opposite effects. The verdicts are
+//! for those who use the old lists with the new server: a model or a client that remembers them, and a program with
 //! recorded calls.
 //!
 //! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read. `trust` finds

@@ -1,5 +1,5 @@
-//! Compares what types check beyond their shapes, as a whole: values that the old schema accepts and the new one refuses, or the
-//! reverse.
+//! Compares the checks that types have beyond their shapes, as a whole: looks for values that the old schema accepts
+//! and the new one refuses, or the reverse.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -86,13 +86,14 @@ impl Values<'_> {
         rule.is_none()
     }
 
-    /// Returns the verdict on what the other version sends to this one.
+    /// Returns the verdict on what the other version sends to `reader`.
     pub(super) fn read_by(&self, reader: Version, types: (&Type, &Type), aim: Option<&Aim>) -> Answer {
         let answer = self.asked(reader, types, aim, false);
         if !self.has_64_bit_readers || answer.verdict == Verdict::Breaking {
             return answer;
         }
-        // Only an integer that does not fit into the reader's type may show the difference.
+        // The only witness may be an integer that does not fit into the reader's type, so the comparison is repeated
+        // with the limits of 64 bits.
         let of_types = self.asked(reader, types, aim, true);
         if of_types.verdict == Verdict::Breaking { of_types } else { answer }
     }

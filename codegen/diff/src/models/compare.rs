@@ -39,7 +39,8 @@ pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
     diff
 }
 
-/// Compares two types and everything in them. Finds no definitions, because their names do not affect documents.
+/// Compares two types and everything in them. Does not compare definitions by name, because names do not affect
+/// documents.
 pub(crate) fn compare_types(
     (old, from): (&Protocol, TypeId),
     (new, to): (&Protocol, TypeId),
@@ -163,7 +164,7 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// Adds the senders of a type that uses an alias.
+    /// Adds the senders of a type to an alias that it uses, and to the aliases in that alias.
     fn use_alias(&mut self, id: TypeId, senders: Senders) {
         let mut used = vec![id];
         while let Some(id) = used.pop() {

@@ -216,7 +216,7 @@ impl Versions {
         Versions { old, new, usual: Default::default(), known: RefCell::default() }
     }
 
-    /// Returns the verdict on what the other version sends to this one.
+    /// Returns the verdict on what the other version sends to `reader`.
     pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>, effort: &Effort) -> Answer {
         effort.ask(|steps| {
             let mut answer = match self.known(reader, aim) {
@@ -289,7 +289,7 @@ impl Versions {
         }
     }
 
-    /// Returns what the other version sends to this reader by convention.
+    /// Returns what the other version sends to `reader` by convention.
     fn usual(&self, reader: Version) -> &(Check, Definitions) {
         let ((reads, scope), (sent, sender)) = self.sides(reader);
         let [old, new] = &self.usual;

@@ -1,4 +1,4 @@
-//! Determines whom a schema change breaks. Compares two models, and judges each difference by its senders.
+//! Determines whom a schema change breaks. Compares two models, and rates each difference by who sends the messages.
 //!
 //! ```text
 //! Protocol (old) ─┐

@@ -31,7 +31,7 @@ use crate::models::verdict::{Axis, Bump, ListVerdicts, Verdict};
 #[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "`rules/*.toml` has their meanings")]
 pub enum Rule {
-    // Of schemas.
+    // Rules for schemas.
     RequestAdded,
     RequestRemoved,
     RequestMoved,
@@ -91,7 +91,7 @@ pub enum Rule {
     Undeprecated,
     DocumentationChanged,
     FixupDiffers,
-    // Of the lists of a server.
+    // Rules for the lists of a server.
     ToolAdded,
     ToolRemoved,
     ToolRenamed,
@@ -129,7 +129,7 @@ pub enum Rule {
     ResourceTemplateRemoved,
     PromptAdded,
     PromptRemoved,
-    // Trust in a server.
+    // Rules about trust in a server.
     TextGainedHiddenCharacters,
     TextGainedInstructions,
     PermissionGained,
