@@ -100,7 +100,8 @@ fn loosened_schemas_accept_what_they_accepted() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// By convention, nobody sends members that an open object says nothing about, even inside a union that no guard decides.
+/// By convention, nobody sends members that an open object says nothing about, even inside a union that no guard
+/// decides.
 #[test]
 fn named_members_of_open_objects_are_compatible() {
     let union = |member: &str| {

@@ -1,4 +1,5 @@
-//! The frame of all pages of the site: the bar with the search, one style sheet, and a policy that forbids foreign requests.
+//! The frame of all pages of the site: the bar with the search, one style sheet, and a policy that forbids foreign
+//! requests.
 
 use mcpgen_diff::html::{Page, STYLE, escape};
 
@@ -86,7 +87,8 @@ pub(crate) fn section(id: &str, title: &str, body: &str) -> String {
     format!("<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{}</h2>\n{body}</section>\n", escape(title))
 }
 
-/// Writes a table that scrolls if it is wider than the window. Cells are HTML, and the first of each row is its heading.
+/// Writes a table that scrolls if it is wider than the window. Cells are HTML, and the first of each row is its
+/// heading.
 pub(crate) fn table(label: &str, columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let columns: String = columns.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
     let rows: String = rows

@@ -1,5 +1,5 @@
-//! Counts how much of an SDK is generated, is data, or is written by hand, and lists the rules of the specification that
-//! no schema states.
+//! Counts how much of an SDK is generated, is data, or is written by hand, and lists the rules of the specification
+//! that no schema states.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

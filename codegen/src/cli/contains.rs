@@ -32,7 +32,8 @@ pub(super) struct ContainsArgs {
     /// Compare this definition of both schemas, instead of the root
     #[arg(long = "type", value_name = "NAME")]
     type_name: Option<String>,
-    /// Print an object with the members `verdict` (`contained`, `not-contained` or `unknown`), `witness`, `refused` and `reason`
+    /// Print an object with the members `verdict` (`contained`, `not-contained` or `unknown`), `witness`, `refused` and
+    /// `reason`
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -1,5 +1,5 @@
-//! A difference that affects trust, and its place. Paths borrow the names in them until a finding shows them: a list can have a
-//! long name around thousands of values.
+//! A difference that affects trust, and its place. Paths borrow the names in them until a finding shows them: a list
+//! can have a long name around thousands of values.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,8 @@ use mcpgen_schema::text::sha256;
 
 use crate::models::Rule;
 
-/// A difference: the rule, the member that differs, a detail that identifies the difference, and the end of the message.
+/// A difference: the rule, the member that differs, a detail that identifies the difference, and the end of the
+/// message.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) rule: Rule,

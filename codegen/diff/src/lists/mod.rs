@@ -10,8 +10,9 @@
 //! for those who use the old lists with the new server: a model or a client that remembers them, and a program with
 //! recorded calls.
 //!
-//! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read. `trust` finds
-//! changes that affect whether to trust a tool, with `permissions` and `secrets`, and `renames` recognises renamed tools. `compare` combines all of these.
+//! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read.
+//! `trust` finds changes that affect whether to trust a tool, with `permissions` and `secrets`, and `renames`
+//! recognises renamed tools. `compare` combines all of these.
 
 mod annotations;
 mod compare;

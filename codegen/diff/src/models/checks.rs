@@ -113,14 +113,14 @@ impl Values<'_> {
     }
 }
 
-/// Returns the rule for values that are compared as a whole, given the verdicts from old to new and from new to old. `None` if
-/// they are the same.
+/// Returns the rule for values that are compared as a whole, given the verdicts from old to new and from new to old.
+/// `None` if they are the same.
 pub(super) fn rule_of(answers: &[Answer; 2]) -> Option<Rule> {
     rule_of_whole(answers.each_ref().map(|it| it.verdict == Verdict::Compatible))
 }
 
-/// Returns the rule for values that are compared as a whole, given whether the new version accepts what the old one does, and the
-/// reverse.
+/// Returns the rule for values that are compared as a whole, given whether the new version accepts what the old one
+/// does, and the reverse.
 pub(super) fn rule_of_whole(accepts_all: [bool; 2]) -> Option<Rule> {
     match accepts_all {
         [true, true] => None,

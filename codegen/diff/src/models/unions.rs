@@ -67,8 +67,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Describes a variant. An object that has no name is described by what it requires, with constants, because others may
-    /// have the same members.
+    /// Describes a variant. An object that has no name is described by what it requires, with constants, because others
+    /// may have the same members.
     fn words_of_variant(&self, protocol: &Protocol, variant: &Type) -> String {
         let words = self.words(protocol, variant);
         let Resolved::Object(object) = protocol.resolved(variant) else { return words };

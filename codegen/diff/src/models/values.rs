@@ -307,8 +307,8 @@ impl<'p> Values<'p> {
         outcome.add(site, rule, &words);
     }
 
-    /// Describes a type: by the name of its definition, or else by its expression. The names of other types are only known
-    /// in Rust.
+    /// Describes a type: by the name of its definition, or else by its expression. The names of other types are only
+    /// known in Rust.
     pub(super) fn words(&self, protocol: &Protocol, content: &Type) -> String {
         if definition(protocol, content).is_some() {
             return protocol.describe(content);

@@ -41,8 +41,8 @@ pub enum Models {
 }
 
 impl Compared {
-    /// Reads both sides. `mapping` lists messages that the schemas do not list, and `vendored` reads a revision by its name,
-    /// with our documentation or without it.
+    /// Reads both sides. `mapping` lists messages that the schemas do not list, and `vendored` reads a revision by its
+    /// name, with our documentation or without it.
     ///
     /// # Errors
     /// [`Error::Usage`] if a name is malformed or unknown, and the errors of [`Source::read`], of `vendored`, of the

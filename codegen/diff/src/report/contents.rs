@@ -109,8 +109,8 @@ impl Report {
         counts
     }
 
-    /// Returns the verdicts on each type that both schemas have, or on each changed item of a list, worst first. Among equally bad
-    /// ones, those with findings of their own come first, and those with the same worst rule are together.
+    /// Returns the verdicts on each type that both schemas have, or on each changed item of a list, worst first. Among
+    /// equally bad ones, those with findings of their own come first, and those with the same worst rule are together.
     pub(super) fn matrix(&self) -> Vec<MatrixRow> {
         let mut rows: Vec<MatrixRow> = match self.subject {
             Subject::Schemas | Subject::Documents => {
