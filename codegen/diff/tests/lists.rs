@@ -226,7 +226,8 @@ fn changes_of_published_servers_are_described() {
     }
 }
 
-/// A schema without the greatest integers of a double accepts more, so only convention shows that nobody is affected.
+/// A schema without limits at the largest exact integers of a double accepts more, so only convention shows that nobody
+/// is affected.
 #[test]
 fn limits_of_doubles_are_a_convention() {
     let a = |keywords: &str| {
@@ -748,7 +749,7 @@ fn answers_the_questions_of_a_long_list() {
     assert!(found.findings.iter().all(|it| it.verdicts.on(Axis::RememberedList) == Verdict::Breaking));
 }
 
-/// The resources of a server can be its data, of which much changes at once.
+/// Resources can be a server's data, which changes in bulk.
 #[test]
 fn many_removed_resources_are_one_finding() {
     let list = |of: &str, count: usize| {

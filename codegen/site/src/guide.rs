@@ -25,7 +25,7 @@ pub struct Guide {
 /// The page with the results of the benchmarks, which the site shows on its own.
 pub(crate) const BENCHMARKS: &str = "tests/bench/RESULTS.md";
 
-/// The groups of pages, by the folder that they are in. The last one has the rest.
+/// The groups of pages, by the folder that they are in. The last group has the rest.
 const GROUPS: [(&str, &str); 5] = [
     ("runtime", "Servers and clients"),
     ("codegen", "The generator and diff"),

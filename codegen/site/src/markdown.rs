@@ -20,7 +20,8 @@ pub(crate) fn documentation(markdown: &str) -> String {
     page(markdown, &|_| None, &|_| None).html
 }
 
-/// Writes a page. `link` returns the target of a link, and `image` that of an image; without one, the text remains.
+/// Writes a page. `link` returns the target of a link, and `image` that of an image. Without a target, only the text
+/// remains.
 pub(crate) fn page(
     markdown: &str,
     link: &dyn Fn(&str) -> Option<String>,

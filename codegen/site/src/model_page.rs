@@ -1,4 +1,4 @@
-//! The page of one model: its methods, its types with their users, and the first revision that has each.
+//! The page of one model: its methods, its types with their users, and the first revision that has each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

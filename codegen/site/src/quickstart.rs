@@ -1,5 +1,5 @@
 //! Writes programs that use the names of a revision: a server with a handler for each request that needs a capability,
-//! and a client that calls each of them. Everything comes from the model, so that a new revision gets its own.
+//! and a client that calls each of them. Everything comes from the model, so that a new revision gets its own programs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -85,7 +85,7 @@ fn excerpts(old: &str, new: &str) -> (String, String) {
     (excerpt(old), excerpt(new))
 }
 
-/// Finds the places that both schemas have, and compares their annotations.
+/// Finds the subschemas that both schemas have, and compares their annotations.
 pub(super) fn compare(old: &Json, new: &Json) -> Vec<Annotation> {
     let (old, new) = (subschemas(old), subschemas(new));
     let mut found = Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn compare(old: &Json, new: &Json) -> Vec<Annotation> {
     found
 }
 
-/// A schema, or a schema in it.
+/// A schema, or a subschema inside it.
 pub(super) struct Subschema<'s> {
     /// The names that lead to its values, such as `.users[].name`, relative to the root.
     pub(super) path: String,

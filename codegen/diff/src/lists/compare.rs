@@ -139,7 +139,7 @@ impl Comparison {
         }
     }
 
-    /// Adds one finding about many items of a list. Its detail identifies them.
+    /// Adds one finding about many items of a list. The detail of the finding identifies the items.
     fn find_all(&mut self, rule: Rule, kind: ListKind, names: &[&str], words: &str, places: Places<'_>) {
         let count = counted(names.len() as u64, &format!("{}s", kind.item()));
         let first: Vec<String> = names.iter().take(MOST_NAMED).map(|name| format!("`{}`", excerpt(name))).collect();

@@ -52,7 +52,8 @@ pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
         };
         let gained: Vec<_> = after.difference(before).collect();
         let lost: Vec<_> = before.difference(after).collect();
-        // A baseline that accepts these permissions must not hide others beyond the named ones.
+        // The detail also covers the permissions that the message does not name, so that a baseline cannot hide
+        // different ones.
         let unnamed = gained.iter().skip(MOST_NAMED).chain(lost.iter().skip(MOST_NAMED));
         let unnamed: String = unnamed.map(|it| it.join(": ") + "\0").collect();
         let (gained, lost) = (list(&gained), list(&lost));

@@ -66,15 +66,15 @@ impl<'i> Tool<'i> {
 /// same.
 const MOST_CANDIDATES: usize = 50;
 
-/// Returns the new tool whose description is most like that of an old one, if it is recognisably the same. If several
-/// are equally similar, returns the last.
+/// Returns the new tool whose description is most like that of an old one, if it is recognisably the same tool. If
+/// several are equally similar, returns the last.
 fn best(old: &Tool<'_>, candidates: &[&Tool<'_>]) -> Option<usize> {
     let first = candidates.len().saturating_sub(MOST_CANDIDATES);
     let scored = candidates.iter().enumerate().skip(first).map(|(at, new)| (likeness(old, new), at));
     scored.max().filter(|(likeness, _)| *likeness >= ALIKE).map(|(_, at)| at)
 }
 
-/// A removed and a new tool count as one renamed tool if at least this percentage of words in their descriptions is
+/// A removed and a new tool count as one renamed tool if their descriptions have at least this percentage of words in
 /// common.
 const ALIKE: usize = 80;
 

@@ -182,8 +182,8 @@ impl SchemaPair<'_> {
 
     fn compare_models(&self, old: &Model, new: &Model) -> Vec<Finding> {
         let found = compare_types((&old.0, old.1), (&new.0, new.1), self.part.senders(), self.effort);
-        // Texts are compared elsewhere, together with those of all other schemas. Only one side sends the values, so
-        // the rules for the other direction do not apply.
+        // `annotations` compares the texts. Only one side sends the values, so the rules for the other direction do not
+        // apply.
         let other_direction = match self.part {
             Part::Arguments => "-by-old",
             Part::Result => "-by-new",

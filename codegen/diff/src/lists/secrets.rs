@@ -144,7 +144,7 @@ fn resolve<'s>(root: &'s Json, address: &str) -> Option<&'s Json> {
     root.pointer(address.strip_prefix('#')?)
 }
 
-/// Returns whether a member is a secret by its name or its schema.
+/// Returns whether the name or the schema of a member says that it is a secret.
 fn is_secret(name: &str, schema: Option<&Json>) -> bool {
     let keyword = |name: &str| schema.and_then(|schema| schema.get(name));
     if keyword("writeOnly") == Some(&Json::Bool(true)) || keyword("format").and_then(Json::as_str) == Some("password") {
@@ -157,7 +157,7 @@ fn is_secret(name: &str, schema: Option<&Json>) -> bool {
     is_listed || (is_token && !words.iter().any(|word| listed(NO_TOKENS).any(|it| it == word)))
 }
 
-/// Splits a name in any case into its words, in lowercase.
+/// Splits a name, such as `apiKey` or `API_KEY`, into its words, in lowercase.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;

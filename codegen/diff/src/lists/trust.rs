@@ -1,4 +1,4 @@
-//! Finds changes that affect whether to trust a tool: hidden characters and instructions in texts, other permissions,
+//! Finds changes that affect whether to trust a tool: hidden characters and instructions in texts, changed permissions,
 //! and new secrets. `hints` compares what a tool says about its behaviour.
 
 use std::borrow::Cow;

@@ -92,7 +92,7 @@ pub(super) struct Comparison<'p> {
     values: Values<'p>,
     /// Who sends the messages of both schemas.
     pub(super) sending: [Sending; 2],
-    /// The senders of the new schema's aliases, which are those of the types that use them.
+    /// The senders of the new schema's aliases. An alias has the senders of the types that use it.
     aliases: HashMap<TypeId, Senders>,
     pairs: IndexMap<Pair, Paired>,
     /// Pairs whose senders are not propagated to their children yet.

@@ -77,7 +77,7 @@ struct Said<'c> {
     names: BTreeSet<&'c str>,
     patterns: Vec<&'c str>,
     has_members: bool,
-    /// Whether it says something about all members.
+    /// Whether the schema says something about all members.
     has_others: bool,
 }
 
@@ -113,7 +113,7 @@ impl<'c> Said<'c> {
     }
 
     fn says(&self, name: &str) -> bool {
-        // A pattern that took too many steps may match.
+        // A pattern counts as matching if it takes too many steps to find out.
         self.names.contains(name) || self.patterns.iter().any(|it| pattern::matches(it, name) != Ok(false))
     }
 }

@@ -81,11 +81,11 @@ impl Version {
 /// A document that one version accepts, and the other one refuses. It is a value of the finding's subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Witness {
-    /// The version that refuses it.
+    /// The version that refuses the document.
     pub reader: Version,
     /// The document.
     pub document: Json,
-    /// Why it is refused, with the path of the refused value.
+    /// Why the document is refused, with the path of the refused value.
     pub refused: String,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Answer {
     pub(super) verdict: Verdict,
     pub(super) evidence: Evidence,
     pub(super) witness: Option<Witness>,
-    /// Why nothing was decided.
+    /// Why the verdict could not be decided.
     pub(super) unknown: Option<Reason>,
 }
 
@@ -117,11 +117,11 @@ impl Answer {
 /// The documents that a difference is about, if other differences of the same value are about different documents.
 #[derive(Clone, Debug)]
 pub(super) enum Aim {
-    /// Those in which the member is absent.
+    /// Documents in which the member is absent.
     Absent(String),
-    /// Those in which the member is present.
+    /// Documents in which the member is present.
     Present(String),
-    /// Those that this check of the sender accepts.
+    /// Documents of the sender that this check accepts.
     Accepted(Check),
 }
 

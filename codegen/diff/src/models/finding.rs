@@ -48,7 +48,7 @@ pub struct Finding {
     pub(crate) by_convention: Vec<Version>,
     /// Documents that one version accepts, and the other refuses. There is one for each breaking direction.
     pub witnesses: Vec<Witness>,
-    /// Why nothing was decided.
+    /// Why the verdict could not be decided.
     pub undecided: Option<String>,
     /// What differs, by its name in the schema, such as `CallToolResult.content` or `tools/call`.
     pub subject: String,

@@ -174,7 +174,7 @@ fn at(protocol: &Protocol, resolved: Resolved<'_>, path: &[String], values: Opti
     };
     match resolved {
         Resolved::Any => Holds::Perhaps,
-        // Documents have no keys that neither revision knows.
+        // Documents are assumed to have no keys that neither revision knows.
         Resolved::Object(object) => match object.members.iter().find(|member| member.wire == *step) {
             None if object.pattern.is_some_and(|it| pattern::matches(&it.pattern, step) != Ok(false)) => Holds::Perhaps,
             None => Holds::Never,

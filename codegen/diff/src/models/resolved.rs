@@ -32,7 +32,7 @@ pub(super) struct Integers {
     pub(super) last: i128,
 }
 
-/// The named members of an object, and the others.
+/// The named members of an object, and what it allows in other members.
 #[derive(Clone, Debug)]
 pub(super) struct ResolvedObject<'p> {
     pub(super) members: &'p [Member],

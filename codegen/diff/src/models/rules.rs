@@ -223,7 +223,7 @@ impl Rule {
         Rule::from_str(id).ok()
     }
 
-    /// Returns its name in kebab case, which never changes.
+    /// Returns the rule's name in kebab case, which is stable: policies and baselines contain it.
     pub fn id(self) -> &'static str {
         self.into()
     }
@@ -263,14 +263,14 @@ impl Rule {
         }
     }
 
-    /// Returns whether its findings concern one of these axes.
+    /// Returns whether findings by the rule concern one of these axes.
     pub fn concerns(self, axes: &[Axis]) -> bool {
         let on_trust = self.on_lists().is_some_and(|it| it.trust > Verdict::Compatible);
         let is_only_trust = matches!(self.verdicts(), RuleVerdicts::Trust { .. });
         axes.iter().any(|axis| if *axis == Axis::Trust { on_trust } else { !is_only_trust })
     }
 
-    /// Returns whether it is for the lists of a server.
+    /// Returns whether this is a rule for the lists of a server.
     pub fn is_of_lists(self) -> bool {
         self.on_lists().is_some()
     }
@@ -290,7 +290,7 @@ impl Rule {
         }
     }
 
-    /// Returns its verdicts on lists, if it is for lists.
+    /// Returns the verdicts on lists, if this is a rule for lists.
     pub(crate) fn on_lists(self) -> Option<ListVerdicts> {
         match self.verdicts() {
             RuleVerdicts::Schemas(_) => None,

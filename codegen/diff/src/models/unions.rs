@@ -112,7 +112,7 @@ impl<'p> Values<'p> {
         possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
     }
 
-    /// Matches the remaining objects that have the most members in common, if they have enough.
+    /// Matches the remaining objects by common members, those with the most first. Objects with too few do not match.
     fn by_likeness(&self, olds: &[Type], news: &[Type], matches: &mut Vec<(usize, usize)>) {
         let members = |protocol: &'p Protocol, content: &Type| match protocol.resolved(content) {
             Resolved::Object(object) => object.members.to_vec(),

@@ -113,7 +113,7 @@ impl<'p> Values<'p> {
 
     /// Returns whether two definitions have the same structure, as a renamed definition does.
     pub(super) fn same(&self, old: TypeId, new: TypeId) -> bool {
-        // The sorted names of an object's members. `None` if the type tells too little.
+        // The sorted names of an object's members. `None` if the type says too little to be recognised by it.
         let members = |protocol: &Protocol, id: TypeId| match &protocol.types[id].shape {
             Shape::Struct(body) if body.members.is_empty() => None,
             Shape::Struct(body) => {
@@ -149,7 +149,7 @@ impl<'p> Values<'p> {
         let named = |protocol: &Protocol, names: &[String]| {
             names.iter().filter_map(|name| protocol.types.named(name)).collect::<Vec<_>>()
         };
-        // An alias of such a union is one, too.
+        // An alias of such a union counts as one, too.
         let shape = |protocol: &'p Protocol, content: &Type| {
             let mut content = content;
             for _ in 0..=protocol.types.len() {
