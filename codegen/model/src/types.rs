@@ -100,7 +100,7 @@ pub enum AliasRule {
     Plain,
     /// It accepts every JSON value.
     AnyJson,
-    /// It is a union in which one variant accepts everything the others accept. Lists the others' names.
+    /// It is a union in which one variant accepts everything the others accept. The list names the other variants.
     Absorbed(Vec<String>),
 }
 

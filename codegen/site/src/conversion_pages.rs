@@ -120,7 +120,7 @@ impl ConversionPages<'_> {
         all.filter_map(|(name, row)| Some((name.as_str(), outcome((name, row))?))).collect()
     }
 
-    /// Returns the other name of a definition.
+    /// Returns the other name of a definition that was renamed.
     fn renamed(&self, name: &str) -> Option<&str> {
         let rules = self.rules.renamed.iter();
         rules

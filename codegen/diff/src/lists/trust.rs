@@ -1,5 +1,5 @@
-//! Finds changes that affect whether to trust a tool: hidden characters and instructions in texts, other permissions, and new
-//! secrets. `hints` compares what a tool says about its behaviour.
+//! Finds changes that affect whether to trust a tool: hidden characters and instructions in texts, changed permissions,
+//! and new secrets. `hints` compares what a tool says about its behaviour.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

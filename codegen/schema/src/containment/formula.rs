@@ -103,7 +103,7 @@ pub(super) struct Formulas<'a> {
     key: String,
     definitions: Vec<Definition<'a>>,
     numbers: HashMap<(usize, &'a str), usize>,
-    /// The depth of the check that is being read, and the depth below which references are expanded at once.
+    /// The depth of the check that is being read, and the depth up to which references are expanded at once.
     depth: u32,
     max_depth: u32,
 }

@@ -85,7 +85,7 @@ fn section(text: &mut String, title: &str, items: &[String], open: usize) {
             let _ = writeln!(text, "- … and {left} more that do not fit in a comment");
             break;
         }
-        // A name begins with an empty line, unless there is one.
+        // The name before a group begins with an empty line, which is dropped if one is there already.
         text.push_str(if text.ends_with("\n\n") { item.trim_start_matches('\n') } else { item });
         left -= 1;
     }
