@@ -231,7 +231,7 @@ impl<S: RequestService> Dispatcher<S> {
             Ok(Admission::NewSession { result, ends }) => {
                 let ended: Vec<(RequestId, Context)> = open_requests.extract_if(|_, context| ends(context)).collect();
                 drop(open_requests);
-                // A new client has replaced the one that sent them, and would not expect these responses.
+                // A new client has replaced the one that sent these requests, and would not expect their responses.
                 for (id, context) in &ended {
                     if self.cancel_request(id, context).is_some() {
                         self.shared.peer.send_now(no_response(id));

@@ -1,4 +1,4 @@
-//! Decides which futures get a task.
+//! Polls futures once, and decides which of them need a task of their own.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};

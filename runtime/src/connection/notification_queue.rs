@@ -37,7 +37,7 @@ struct HandlerTask {
     running: JoinSet<()>,
 }
 
-/// Holds the permits for its bytes.
+/// A notification with the permits for its bytes, which are released when it is dropped.
 pub(super) struct QueuedNotification {
     notification: AnyNotification,
     room: OwnedSemaphorePermit,

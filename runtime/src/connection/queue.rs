@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A first-in, first-out queue that also removes items by position.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    /// Size and value by position.
+    /// The size and value of each item, by position.
     items: BTreeMap<u64, (usize, T)>,
     next: u64,
     size: usize,

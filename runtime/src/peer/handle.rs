@@ -266,7 +266,7 @@ impl Peer {
         self.shared.pending.report_progress(id, report)
     }
 
-    /// Only the first reason is kept.
+    /// Sets the reason why the connection failed. Only the first reason is kept.
     pub(crate) fn set_failure(&self, reason: Arc<io::Error>) {
         let _ = self.shared.failure.set(reason);
     }
@@ -342,9 +342,9 @@ impl Peer {
 }
 
 impl Context {
-    /// Sends a notification about the request before its response. `params` is called once earlier ones are sent, and
-    /// may return `None` to send nothing. Nothing is sent once the response is on its way, or if the request ends while
-    /// the outbox is full.
+    /// Sends a notification about the request before its response. `params` is called once earlier notifications
+    /// are sent, and may return `None` to send nothing. Nothing is sent once the response is on its way, or if the
+    /// request ends while the outbox is full.
     pub async fn report(&self, method: &str, params: impl FnOnce() -> Option<Json>) {
         let Some(_sending) = self.begin_report().await else { return };
         let Some(params) = params() else { return };

@@ -117,8 +117,8 @@ impl Outbox {
         self.needs_metadata.load(Ordering::Relaxed)
     }
 
-    /// Queues a message even if there is no room. For short messages of bounded number, such as a cancellation on drop.
-    /// A message without bytes is dropped unless the transport has a stream per request.
+    /// Queues a message even if there is no room. Use it for a bounded number of short messages, such as cancellations
+    /// on drop. A message without bytes is dropped unless the transport has a stream per request.
     pub(crate) fn send_now(&self, message: Outbound) -> Result<(), Closed> {
         if self.room.is_closed() {
             return Err(Closed);

@@ -54,7 +54,7 @@ impl ReportQueue {
     }
 }
 
-/// A response, and the notifications that were received before it.
+/// A response, and how many notifications were received before it.
 pub(super) type Response = (Result<Json, CallError>, Mark);
 
 /// Called with the method and params of each notification of a subscription.

@@ -80,7 +80,7 @@ impl Inbound {
     ///
     /// # Errors
     ///
-    /// Fails if the message is not JSON-RPC. Pass it on to the connection all the same, which sends the error response.
+    /// Fails if the message is not JSON-RPC. Still pass it on to the connection, which sends the error response.
     pub fn frame(&mut self) -> Result<Frame<'_>, Invalid> {
         Frame::read(self.document()?)
     }

@@ -89,7 +89,7 @@ fn surplus_at(value: Cursor<'_>, path: &[&str]) -> usize {
     }
 }
 
-/// Counts toward a connection's total until dropped.
+/// Memory that counts toward a connection's total until dropped.
 #[derive(Debug)]
 pub(crate) struct TakenMemory {
     total: Arc<AtomicUsize>,
