@@ -56,7 +56,7 @@ impl<S> fmt::Debug for Client<S> {
 }
 
 impl<S: RequestService> Client<S> {
-    /// Returns the server, for messages that the client has no method for.
+    /// Returns the server, for messages for which the client has no method.
     #[must_use]
     pub fn peer(&self) -> &Peer {
         &self.peer

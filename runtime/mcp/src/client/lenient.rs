@@ -86,8 +86,8 @@ const LISTS: [&str; 8] =
 ///
 /// # Errors
 ///
-/// Fails if the result does not match the schema and the policy does not repair the deviation, the deviation is
-/// unknown, or the result needs more than 64 repairs.
+/// Fails if the result deviates from the schema in a way that the policy does not repair, or if it needs more than 64
+/// repairs.
 pub fn decode<T: Decode>(result: &Json, policy: DecodePolicy) -> Result<(T, Vec<Repair>), Error> {
     decode_with(result, policy, |result| Ok(result.decode()?))
 }
@@ -230,7 +230,7 @@ fn remove_annotation<'p>(value: &mut Value, path: &'p str) -> Option<&'p str> {
                 end += 1 + segment.len();
                 break;
             }
-            // Here, `annotations` may be any member.
+            // Inside these members, `annotations` may mean anything.
             "inputSchema" | "outputSchema" | "structuredContent" | "_meta" => return None,
             segment => is_inside = segment == "annotations",
         }

@@ -12,7 +12,7 @@ pub(super) struct ToolCache {
     tools: Mutex<Option<CachedTools>>,
     /// How many times the list has changed.
     changes: AtomicU64,
-    /// Each tool with whether it runs only as a task. `None` if the list has changed since.
+    /// The name of each tool, and whether it runs only as a task. `None` if the list has changed since.
     task_support: Mutex<Option<Vec<(String, bool)>>>,
 }
 
@@ -44,8 +44,8 @@ impl ToolCache {
         self.changes.load(Ordering::SeqCst)
     }
 
-    /// Caches a list. `changes` is from before the request: if the list has changed since then, it may be stale and is
-    /// not cached.
+    /// Caches a list. `changes` is the number of changes before the request: if the list has changed since then, it may
+    /// be stale and is not cached.
     pub(super) fn store(&self, list: &Arc<Vec<Tool>>, expires: Option<Instant>, changes: u64) {
         let mut tools = self.tools.lock();
         if self.changes() == changes {

@@ -49,7 +49,7 @@ impl DualProtocol {
         }
     }
 
-    /// Lets a handler see `logging/setLevel`, too.
+    /// Passes `logging/setLevel` on to a handler as well.
     #[must_use]
     pub fn pass_log_level_on(mut self) -> Self {
         self.legacy = self.legacy.map(Legacy::pass_log_level_on);
@@ -149,7 +149,7 @@ impl RevisionRules for DualProtocol {
 
     fn process_result(&self, method: &str, result: Json) -> Result<Json, BoxError> {
         let protocol = match (self.role, method) {
-            // Both may be pending while a client finds out what the server supports.
+            // Both of these requests may be pending while a client finds out what the server supports.
             (Role::Client, "initialize") => self.rules(true),
             (Role::Client, "server/discover") => self.rules(false),
             _ => self.current(),

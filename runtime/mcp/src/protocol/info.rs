@@ -22,7 +22,7 @@ pub struct LocalInfo {
     pub capabilities: JsonObject,
     /// The name and version, as JSON of a revision's `Implementation`.
     pub implementation: JsonObject,
-    /// A server's instructions for its use.
+    /// A server's instructions on how to use it.
     pub instructions: Option<String>,
     /// The minimum level of log messages that a client wants, sent with each request. `None` means no log messages.
     /// Legacy revisions ignore this and use `logging/setLevel`.
@@ -144,7 +144,7 @@ pub struct PeerInfo {
     pub capabilities: JsonObject,
     /// The peer's `Implementation`, such as name and version. Empty if it sent none.
     pub implementation: JsonObject,
-    /// A server's instructions for its use.
+    /// A server's instructions on how to use it.
     pub instructions: Option<String>,
 }
 

@@ -29,7 +29,7 @@ pub struct Mcp {
     rules: Arc<dyn RevisionRules>,
     interner: Mutex<ParamsInterner>,
     change_listeners: ChangeListeners,
-    /// Called with a `list_changed` notification before anyone else.
+    /// Called with a `list_changed` notification before other listeners.
     on_list_changed: OnceLock<OnListChanged>,
 }
 
@@ -164,7 +164,7 @@ impl Protocol for Mcp {
         let view = self.view(notification);
         let effect = self.effect(notification, &view);
         let revision = self.rules.notification_revision(method, notification.params);
-        // Before the handshake it may cancel a request, but has no handler.
+        // Before the handshake, a notification may cancel a request, but has no handler.
         if revision.is_none() && matches!(effect, Effect::None) {
             return None;
         }

@@ -265,7 +265,7 @@ impl Modern {
         if kind.as_deref() == Some("input_required") {
             self.check_input_requests(request, result)?;
         } else if spec.map_or(hint.is_some(), |spec| spec.cacheable) {
-            // The table lacks methods of extensions. A hint for such a method overrides that of its handler.
+            // Methods of extensions have no `spec`. A hint for such a method overrides that of its handler.
             let sent = hint.unwrap_or_default();
             for (name, there, value) in
                 [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]

@@ -40,7 +40,7 @@ impl RequestContext {
         self
     }
 
-    /// Attaches an extension's value, in place of one of the same type.
+    /// Attaches an extension's value. Replaces an attached value of the same type.
     #[must_use]
     pub fn attach<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extended.get_or_insert_default().attached.insert(value);
@@ -88,7 +88,8 @@ impl RequestContext {
 
     /// Asks the user for input. `key` identifies the question and must be unique within the function.
     ///
-    /// The fields of an accepted form are checked: required ones are present, and types, bounds and options hold.
+    /// The answers in an accepted form are checked: required fields must be present, and values must match the types,
+    /// bounds and options.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The handle with which a running server is changed and described.
+//! The handle to a running server, which changes and describes it.
 
 use std::sync::Arc;
 

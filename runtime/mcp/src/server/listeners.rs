@@ -119,7 +119,7 @@ async fn send_changes(peer: Peer, pending: Arc<Pending>) {
     }
 }
 
-/// Notifies the subscribed connections concerned. Works on any thread, because each connection has a task that sends.
+/// Notifies the connections that want this change. Works on any thread, because each connection has a task that sends.
 pub(super) fn changed(listeners: &mut Listeners, change: &Change, affected: &Affected) {
     listeners.remove_closed();
     for listener in listeners.by_connection.values().filter(|listener| listener.wanted.matches(change)) {

@@ -129,7 +129,7 @@ impl<T: Entry> Registry<T> {
         Ok((page, next))
     }
 
-    /// The lock must not be held while a viewer decides about the entries.
+    /// Returns up to `most` entries after a key, so that the lock is not held while a viewer decides about them.
     fn after(&self, key: Option<&str>, most: usize) -> Vec<Arc<T>> {
         let start = key.map_or(Bound::Unbounded, Bound::Excluded);
         let entries = self.entries.read();

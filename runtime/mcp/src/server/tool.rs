@@ -114,7 +114,7 @@ impl Entry for ToolEntry {
 }
 
 impl ToolEntry {
-    /// From then on, arguments and results are checked.
+    /// Compiles the schemas. From then on, arguments and results are checked.
     pub(super) fn compile(&self, validator: &dyn Validator) -> Result<(), DefinitionError> {
         let schemas = Schemas::of(&self.tool, validator)?;
         let _ = self.schemas.set(schemas);

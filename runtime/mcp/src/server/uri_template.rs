@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 /// A URI template (RFC 6570) that reads variables from URIs.
 ///
-/// Supports the expressions `{name}`, `{+path}` and `{#fragment}`, with text in between. uri-template-ex matches the
-/// same, but would bring a regular expression engine into every server.
+/// Supports the expressions `{name}`, `{+path}` and `{#fragment}`, with text in between. The crate uri-template-ex
+/// matches the same URIs, but would bring a regular expression engine into every server.
 #[derive(Debug)]
 pub(super) struct UriTemplate {
     /// Text before the first variable.

@@ -1,4 +1,4 @@
-//! How a connection starts.
+//! What a client connects over.
 
 use std::time::Duration;
 

@@ -68,7 +68,7 @@ impl Shared {
 }
 
 impl Process {
-    /// Starts a server, and the task on `tracker` that stops it. The incoming stream yields an error if the process
+    /// Starts a server, and a task on `tracker` that will stop it. The incoming stream yields an error if the process
     /// fails without being asked to exit.
     pub(crate) fn start(
         command: &mut Command,
@@ -175,8 +175,8 @@ struct InputWriter {
 const AFTER_EXIT: Duration = Duration::from_millis(100);
 
 impl InputWriter {
-    /// Usually, a write fails because the process has exited. Reading its output then fails with the exit status, so this
-    /// delays the error of the write, which only says that the pipe is broken.
+    /// Usually, a write fails because the process has exited. Reading its output then fails with the exit status, so
+    /// this delays the error of the write, which only says that the pipe is broken.
     fn poll<T>(
         &mut self,
         context: &mut Context<'_>,
