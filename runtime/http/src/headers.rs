@@ -160,8 +160,8 @@ fn is_same(value: JsonRef<'_>, text: &str) -> bool {
     text_of(value).is_some_and(|expected| expected == text)
 }
 
-/// The exact integer value. `None` for other numbers, and for integers too large for an argument, which become doubles
-/// beyond 64 bits.
+/// Returns the exact integer value. `None` for other numbers, and for integers of more than 64 bits, which become doubles
+/// in arguments.
 fn integer(text: &str) -> Option<i128> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

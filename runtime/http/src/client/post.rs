@@ -63,9 +63,9 @@ impl TransportState {
         self.send_with(method, headers, outgoing, session_headers).await
     }
 
-    /// Like [`send`](Self::send), but with the given headers. If the server responds to a message with 503 and a time
-    /// to retry, does so at most [`ClientOptions::max_retries`] times and within [`MAX_WAIT`]. Requests that open
-    /// streams are not repeated here; their callers do that.
+    /// Like [`send`](Self::send), but with the given headers. If the server responds to a message with 503 and
+    /// `Retry-After`, sends the message again, at most [`ClientOptions::max_retries`] times and within [`MAX_WAIT`].
+    /// Requests that open streams are not repeated here; their callers do that.
     pub(super) async fn send_with(
         &self,
         method: Method,

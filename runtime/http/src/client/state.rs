@@ -19,7 +19,7 @@ use super::message::OutgoingMessage;
 use super::options::ClientOptions;
 use super::queue::{QueueLimit, QueuedMessage};
 
-/// How many sessions are replaced in a row without a response to a request.
+/// The maximum number of sessions to replace in a row without a response to a request.
 const MAX_RESTARTS: u32 = 5;
 
 pub(super) type IncomingSender = mpsc::Sender<Result<Inbound, ReceiveError>>;

@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 /// How much memory messages or sessions may take, in bytes.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// The [`EndpointOptions`](super::EndpointOptions) field that sets it.
+    /// The [`EndpointOptions`](super::EndpointOptions) field that sets the budget.
     option: &'static str,
     total: usize,
     per_owner: usize,

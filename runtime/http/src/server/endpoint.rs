@@ -321,8 +321,8 @@ impl<S: RequestService + Sync> Endpoint<S> {
         self.run(Identity { id, owner: caller.owner.clone(), record }, |_| {})
     }
 
-    /// Calls `prepare` before requests can reach the session. At the session limit, evicts the least recently used idle
-    /// session first.
+    /// Runs a new session, and calls `prepare` before requests can reach it. At the session limit, first evicts the least
+    /// recently used idle session.
     pub(super) fn run(&self, identity: Identity, prepare: impl FnOnce(&Session)) -> Result<SessionGuard, Refusal> {
         let shared = &self.shared;
         let owner = identity.owner.clone();

@@ -32,8 +32,8 @@ use super::session_record::SessionRecord;
 use super::state::{Caller, EndpointState, Found, RemoteHome};
 use crate::headers::SESSION;
 
-/// How much time passes between renewals of this replica's sessions in the store, which also find out which sessions
-/// have moved.
+/// How much time passes between renewals of this replica's sessions in the store. A renewal also finds out which
+/// sessions have moved.
 const RENEWAL: Duration = Duration::from_secs(5);
 
 /// How long to wait for more sessions that have moved.
@@ -136,10 +136,10 @@ impl<S: RequestService + Sync> Endpoint<S> {
             (None, None) => return Err(moving()),
             (None, Some(request)) => match self.locate(replicas, &home.session, &caller).await? {
                 Found::Here(_used) => {
-                    // Handling it here takes its own permits.
+                    // Handling the request here takes permits again.
                     drop(held);
                     let response = self.answer(request).await;
-                    // This replica is closing, too.
+                    // This replica is closing, like the previous home.
                     let is_misdirected = response.status() == StatusCode::MISDIRECTED_REQUEST;
                     return if is_misdirected { Err(moving()) } else { Ok(response) };
                 }
@@ -276,7 +276,7 @@ impl EndpointState {
         Some(SessionRecord::new(stored, Arc::clone(&replicas.sessions), writer))
     }
 
-    /// Held while a session is located.
+    /// Returns the lock to hold while this session is located.
     fn restoring(&self, id: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut restoring = self.restoring.lock();
         if let Some(lock) = restoring.get(id).and_then(Weak::upgrade) {
@@ -311,7 +311,7 @@ impl EndpointState {
         }
     }
 
-    /// Works in the background.
+    /// Removes a session from the store in the background if it has ended.
     pub(super) fn remove_ended(&self, session: &Arc<Session>) {
         let Some(replicas) = self.options.replicas.clone() else { return };
         let must_be_removed = session.record.as_ref().is_some_and(SessionRecord::begin_removal);

@@ -57,7 +57,7 @@ pub(super) struct Session {
     pub(super) id: String,
     /// The session's owner, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
-    /// The prefix of the session's event IDs, unlike that of other sessions.
+    /// The prefix of the session's event IDs, which distinguishes them from those of other sessions.
     event_prefix: String,
     protocol: Arc<Legacy>,
     inbox: mpsc::UnboundedSender<Delivery>,
@@ -130,7 +130,7 @@ pub(super) struct Identity {
     pub(super) record: Option<SessionRecord>,
 }
 
-/// What a session takes even if the client declares nothing, in bytes (measured).
+/// The memory that a session takes even if the client declares nothing, in bytes (measured).
 pub(super) const SESSION_COST: usize = 32 << 10;
 
 /// The event IDs of a session begin with this many hexadecimal digits of its ID. The other digits stay secret.
@@ -168,7 +168,7 @@ impl Session {
             None => (0, None),
         };
         let standalone = Stream::new(0, options.replay, &stream_bytes, writer);
-        // Clients can resume it in any case.
+        // No need to wait: clients can always resume stream 0.
         let _ = standalone.store();
         let session = Arc::new(Self {
             id,
@@ -267,7 +267,7 @@ impl Session {
         self.end.cancel();
     }
 
-    /// Records a notification that changes the state, without params, which no state depends on.
+    /// Records a notification that changes the state. Its params are left out, because no state depends on them.
     pub(super) async fn record_notification(&self, method: String) -> Result<(), StoreError> {
         let Some(record) = &self.record else { return Ok(()) };
         let message = serde_json::json!({ "jsonrpc": "2.0", "method": method });

@@ -236,7 +236,7 @@ impl Stream {
             .sum()
     }
 
-    /// The client has to resume the stream for the rest.
+    /// Disconnects the reader. To get the rest, the client has to resume the stream.
     pub(super) fn disconnect_reader(&self) {
         self.change(|state| {
             state.reader += 1;
