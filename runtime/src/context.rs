@@ -215,12 +215,12 @@ impl Context {
         self.0.response_sent.wait().await;
     }
 
-    /// The position is not zero.
+    /// Sets the position in the connection's queue, which is not zero.
     pub(crate) fn set_queue_position(&self, position: u64) {
         self.0.queue_position.store(position, Ordering::Relaxed);
     }
 
-    /// Zero if the request was never queued.
+    /// Returns the position in the connection's queue, or zero if the request was never queued.
     pub(crate) fn queue_position(&self) -> u64 {
         self.0.queue_position.load(Ordering::Relaxed)
     }

@@ -16,7 +16,7 @@ impl<T> Queue<T> {
         Self { items: BTreeMap::new(), next: 1, size: 0 }
     }
 
-    /// Returns the item's position, which is not zero and is never reused.
+    /// Adds an item. Returns its position, which is not zero and is never reused.
     pub(crate) fn push(&mut self, size: usize, value: T) -> u64 {
         let position = self.next;
         self.next += 1;

@@ -106,7 +106,7 @@ impl Context {
 }
 
 impl Peer {
-    /// `timeouts` are the defaults for calls.
+    /// Creates a peer. `timeouts` are the defaults for its calls.
     pub(crate) fn new(outbox: Outbox, protocol: Arc<dyn ErasedProtocol>, timeouts: Timeouts) -> Self {
         Self::of(Arc::new(PeerState {
             outbox,

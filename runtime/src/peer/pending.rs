@@ -106,7 +106,7 @@ impl PendingRequests {
         self.lock().take();
     }
 
-    /// `None` once the connection is closed.
+    /// Returns the number of pending calls, or `None` once the connection is closed.
     pub(super) fn len(&self) -> Option<usize> {
         self.lock().as_ref().map(HashMap::len)
     }
@@ -116,7 +116,7 @@ impl PendingRequests {
         self.lock().as_ref().and_then(|requests| requests.get(id)).is_some_and(|it| it.on_notification.is_some())
     }
 
-    /// Returns whether the request has a callback.
+    /// Passes a notification to the request's callback. Returns whether there is one.
     pub(super) fn notify(&self, id: &RequestId, method: &str, params: Option<&Json>) -> bool {
         let requests = self.lock();
         let request = requests.as_ref().and_then(|requests| requests.get(id));

@@ -44,7 +44,7 @@ impl Memory {
         Self { held: document.owned_bytes(), decoded: estimate.saturating_sub(surplus) }
     }
 
-    /// A response does not name its method, so `free_form` has to be passed.
+    /// The memory of a response. A response does not name its method, so `free_form` has to be passed.
     pub(crate) fn of_response(document: &Document<'_>, free_form: FreeForm) -> Self {
         let root = document.root();
         let [result] = Picked::values(root, &["result"]);

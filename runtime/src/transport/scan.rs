@@ -113,7 +113,7 @@ impl Scanner {
         };
     }
 
-    /// Returns the number of bytes read.
+    /// Reads part of a key. Returns the number of bytes read.
     fn key(&mut self, bytes: &[u8]) -> usize {
         let read = self.string(bytes);
         let text = if self.in_string { &bytes[..read] } else { &bytes[..read - 1] };
@@ -124,7 +124,7 @@ impl Scanner {
         read
     }
 
-    /// Returns the number of bytes read.
+    /// Reads part of a value. Returns the number of bytes read.
     fn value(&mut self, bytes: &[u8], is_id: bool) -> usize {
         let mut read = 0;
         while let (Some(&byte), State::Value { .. }) = (bytes.get(read), self.state) {
