@@ -158,7 +158,7 @@ pub(super) fn decode_with<T, E: fmt::Display>(
     Err(problem.error)
 }
 
-/// The `ttlMs` of a task is not a cache hint: it says how long the server keeps the task.
+/// Repairs a cache hint. The `ttlMs` of a task is not one: it says how long the server keeps the task.
 fn repair_cache_hint(result: &mut Value, (name, safe): (&str, &'static str)) -> Option<Repair> {
     let members = result.as_object_mut().filter(|members| !members.contains_key("taskId"))?;
     members.insert(name.to_owned(), serde_json::from_str(safe).ok()?);

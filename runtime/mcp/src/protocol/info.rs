@@ -98,7 +98,7 @@ impl HandlerCapabilities {
         self.revisions.is_empty() || self.revisions.contains(&revision)
     }
 
-    /// `local_info` must be the same in all calls.
+    /// Returns whether this side has the capability in a revision. `local_info` must be the same in all calls.
     pub(crate) fn can(&self, local_info: &LocalInfo, supported: Revision, path: &[&str]) -> bool {
         match path {
             ["tasks", ..] if !supported.is_legacy() => false,

@@ -51,7 +51,7 @@ pub struct Modern {
     /// The default `_meta` of results, with the server's name and version.
     default_meta: Json,
     handlers: HandlerCapabilities,
-    /// Including legacy revisions.
+    /// The revisions to report as supported, including legacy ones.
     supported: Vec<Revision>,
     cache_hints: CacheHints,
     result_rules: ResultRules,
@@ -101,7 +101,7 @@ impl Modern {
         }
     }
 
-    /// `supported` are the revisions to report as supported.
+    /// Sets the capabilities of handlers, and the revisions to report as supported.
     pub(crate) fn with_handlers(mut self, handlers: HandlerCapabilities, supported: Vec<Revision>) -> Self {
         (self.handlers, self.supported) = (handlers, supported);
         self

@@ -41,7 +41,7 @@ impl Scope {
     }
 }
 
-/// Empty if the connection has another protocol.
+/// Returns what MCP keeps about the message. Empty if the connection has another protocol.
 pub(super) fn scope(context: &Context) -> &Scope {
     static EMPTY: LazyLock<Scope> =
         LazyLock::new(|| Scope::new(RequestScope::of(Revision::LATEST), ParamsView::default()));

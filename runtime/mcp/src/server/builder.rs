@@ -611,7 +611,7 @@ impl<S> ServerBuilder<S> {
         builder
     }
 
-    /// An error is reported when the server starts.
+    /// Adds an entry. An error is reported when the server starts.
     pub(super) fn insert<T: Entry>(
         mut self,
         entry: Result<T, DefinitionError>,

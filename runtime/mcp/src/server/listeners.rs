@@ -46,7 +46,7 @@ impl Listener {
         }
     }
 
-    /// Does nothing if the connection has subscribed to the resource already.
+    /// Subscribes to a resource. Does nothing if the connection has already done so.
     pub(super) fn subscribe(&mut self, uri: &str) -> Result<(), TooMany> {
         let uris = &mut self.wanted.uris;
         if uris.contains(uri) {
@@ -98,12 +98,12 @@ pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer, filter: Ca
     }
 }
 
-/// Every connection is notified of these.
+/// The changes that every connection is notified of.
 fn lists() -> Filter {
     Filter { tools: true, prompts: true, resources: true, ..Filter::default() }
 }
 
-/// Runs until the connection ends.
+/// Sends pending changes until the connection ends.
 async fn send_changes(peer: Peer, pending: Arc<Pending>) {
     loop {
         let change = tokio::select! {

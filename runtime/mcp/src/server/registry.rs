@@ -18,9 +18,9 @@ use super::visibility::{Item, Viewer, Visible};
 use crate::protocol::change::Change;
 
 pub(super) trait Entry: Visible {
-    /// Used in error messages and cursors.
+    /// The kind of entry, for error messages and cursors.
     const KIND: &'static str;
-    /// Caused by adding or removing an entry.
+    /// The change that adding or removing an entry causes.
     const CHANGE: Change;
 
     /// How a list describes an entry.
@@ -65,7 +65,7 @@ impl<T: Entry> Registry<T> {
         Ok(entry)
     }
 
-    /// Replaces an entry with the same key.
+    /// Adds an entry, or replaces the one with the same key.
     pub(super) fn set(&self, entry: T) {
         let replaced = self.entries.write().insert(entry.key().to_owned(), Arc::new(entry));
         // Dropped after the lock is released, as in `remove`.
@@ -141,7 +141,7 @@ impl<T: Entry> Registry<T> {
         self.is_declared.store(true, Ordering::Release);
     }
 
-    /// A list that has become empty is still served.
+    /// Returns whether the list is served, even if it has become empty.
     pub(super) fn is_declared(&self) -> bool {
         self.is_declared.load(Ordering::Acquire)
     }

@@ -169,7 +169,7 @@ pub(super) struct TemplateEntry {
 
 pub(super) type ContentsFuture = BoxFuture<'static, Contents>;
 
-/// Percent-decoded, by name.
+/// The percent-decoded values of variables, by name.
 pub(super) type Variables = BTreeMap<String, String>;
 
 pub(super) struct PromptEntry {

@@ -268,7 +268,7 @@ impl Subscriptions {
     }
 }
 
-/// Waits forever if there is no source, and after its last notification.
+/// Returns the next notification of a source. Waits forever if there is no source, and after the last notification.
 async fn next_of(updates: &mut Option<Updates>) -> (&'static str, JsonObject) {
     if let Some(updates) = updates
         && let Some(next) = updates.notifications.next().await

@@ -257,7 +257,7 @@ where
     })
 }
 
-/// The error is for the model.
+/// Decodes a call's arguments. The error is for the model.
 fn decode_arguments<A: serde::de::DeserializeOwned>(
     context: &Context,
     entry: &ToolEntry,
@@ -292,7 +292,7 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
     Ok((decoded, memory))
 }
 
-/// The error is for the model.
+/// Creates the error for invalid arguments, which the model sees.
 fn invalid_arguments(entry: &ToolEntry, arguments: &Arguments, error: &mcpgen_types::Error) -> BoxError {
     let at = if error.path().is_empty() { "" } else { "argument " };
     entry.invalid_arguments(arguments, &format!("{at}{}", in_json_terms(&error.to_string()))).into()

@@ -111,7 +111,7 @@ impl Variable {
     }
 }
 
-/// Percent-encoding must not smuggle further segments into one.
+/// Returns whether a value is one path segment. Percent-encoding must not smuggle further segments into it.
 fn is_one_segment(value: &str) -> bool {
     !value.is_empty() && value != "." && value != ".." && !value.contains(['/', '\\', '\0'])
 }
@@ -133,7 +133,7 @@ fn encoded(text: &str) -> Cow<'_, str> {
     text.bytes().map(encode).collect()
 }
 
-/// `None` if the encoding or the decoded text is invalid.
+/// Percent-decodes text. `None` if the encoding or the decoded text is invalid.
 fn decoded(text: &str) -> Option<String> {
     let mut pieces = text.split('%');
     let mut bytes = pieces.next()?.as_bytes().to_vec();

@@ -52,7 +52,7 @@ pub fn probe_outcome(ours: &[Revision], response: &Result<Json, CallError>) -> P
     }
 }
 
-/// Only modern servers respond with these errors.
+/// Returns whether an error can only come from a modern server.
 pub(super) fn is_modern_rejection(error: &ErrorObject) -> bool {
     matches!(error.code.0, protocol::errors::HEADER_MISMATCH | protocol::errors::MISSING_CAPABILITY)
 }
