@@ -139,7 +139,7 @@ fn argument<'v>(header: &Header, arguments: &'v JsonObject) -> Option<JsonRef<'v
     found.filter(|value| !value.is_null())
 }
 
-/// `None` for objects, arrays and null.
+/// Returns a value as text for a header. `None` for objects, arrays and null.
 fn text_of(value: JsonRef<'_>) -> Option<String> {
     if let Some(number) = value.as_number() {
         return Some(whole(number.as_f64()).map_or_else(|| number.to_string(), |it| it.to_string()));
@@ -160,8 +160,8 @@ fn is_same(value: JsonRef<'_>, text: &str) -> bool {
     text_of(value).is_some_and(|expected| expected == text)
 }
 
-/// Returns the exact integer value. `None` for other numbers, and for integers of more than 64 bits, which become doubles
-/// in arguments.
+/// Returns the exact integer value. `None` for other numbers, and for integers of more than 64 bits, which become
+/// doubles in arguments.
 fn integer(text: &str) -> Option<i128> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));

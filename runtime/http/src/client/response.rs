@@ -99,7 +99,7 @@ pub(super) fn content_type(response: &reqwest::Response) -> String {
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Fails if the body is longer than `longest` bytes.
+/// Reads the body. Fails if it is longer than `longest` bytes.
 pub(super) async fn read_body(mut response: reqwest::Response, longest: usize) -> Result<Vec<u8>, HttpError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {

@@ -93,7 +93,8 @@ impl TransportState {
     }
 
     /// Opens the session's GET stream, keeps it open until the session is replaced, and closes that of the previous
-    /// session. No request is sent before the stream is open, because the server's messages may be lost until then.
+    /// session. Requests wait up to [`OPENING`] for the stream to open, because the server's messages may be lost
+    /// before.
     pub(super) fn open_get_stream(self: &Arc<Self>) -> BoxFuture<'static, ()> {
         let (this, listening) = (Arc::clone(self), self.closing.child_token());
         let session_headers = {

@@ -39,7 +39,7 @@ pub(super) enum Exceeded {
 }
 
 impl Budget {
-    /// Each owner gets a quarter of `total`.
+    /// Creates a budget of `total` bytes, of which each owner gets a quarter.
     pub(super) fn new(option: &'static str, total: usize, kind: Kind, quotas: &Arc<Quotas>) -> Arc<Self> {
         let (per_owner, used, quotas) = (total / 4, AtomicUsize::new(0), Arc::clone(quotas));
         Arc::new(Self { option, total, per_owner, used, kind, quotas })

@@ -18,7 +18,7 @@ pub(super) struct CurrentConfig {
     reports_mismatches: bool,
 }
 
-/// Shared by all modern requests until the configuration changes.
+/// The protocol that all modern requests share until the configuration changes.
 #[derive(Clone)]
 pub(super) struct ModernProtocol {
     pub(super) protocol: Arc<Mcp>,

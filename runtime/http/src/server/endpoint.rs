@@ -321,8 +321,8 @@ impl<S: RequestService + Sync> Endpoint<S> {
         self.run(Identity { id, owner: caller.owner.clone(), record }, |_| {})
     }
 
-    /// Runs a new session, and calls `prepare` before requests can reach it. At the session limit, first evicts the least
-    /// recently used idle session.
+    /// Runs a new session, and calls `prepare` before requests can reach it. At the session limit, first evicts the
+    /// least recently used idle session.
     pub(super) fn run(&self, identity: Identity, prepare: impl FnOnce(&Session)) -> Result<SessionGuard, Refusal> {
         let shared = &self.shared;
         let owner = identity.owner.clone();

@@ -42,7 +42,7 @@ impl Registry {
             .collect()
     }
 
-    /// The quota is released when the session is removed.
+    /// Adds a session. Its quota is released when the session is removed.
     pub(super) fn insert(&mut self, session: &Arc<Session>, quota: Option<Quota>) {
         self.count += 1;
         let number = self.count;

@@ -139,7 +139,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
                     // Handling the request here takes permits again.
                     drop(held);
                     let response = self.answer(request).await;
-                    // This replica is closing, like the previous home.
+                    // This replica refuses forwarded requests, because it is closing.
                     let is_misdirected = response.status() == StatusCode::MISDIRECTED_REQUEST;
                     return if is_misdirected { Err(moving()) } else { Ok(response) };
                 }
@@ -199,7 +199,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         async { response.await.unwrap_or_else(Into::into) }.boxed()
     }
 
-    /// Does nothing if the server runs in one process.
+    /// Stores a new session. Does nothing if the server runs in one process.
     pub(super) async fn create_in_store(&self, session: &Session) -> Result<(), Refusal> {
         let shared = &self.shared;
         let (Some(replicas), Some(record)) = (&shared.options.replicas, &session.record) else {
@@ -266,7 +266,7 @@ impl EndpointState {
         }
     }
 
-    /// `None` if the server runs in one process.
+    /// Creates the record of a new session. `None` if the server runs in one process.
     pub(super) fn session_record(&self, id: &str, caller: &Caller) -> Option<SessionRecord> {
         let replicas = self.options.replicas.as_ref()?;
         let mut stored = StoredSession::new(id);
@@ -349,7 +349,7 @@ impl EndpointState {
     }
 }
 
-/// Runs until the endpoint is dropped.
+/// Renews this replica's sessions until the endpoint is dropped.
 async fn renew(weak: Weak<EndpointState>) {
     let mut ticks = tokio::time::interval(RENEWAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -93,7 +93,7 @@ pub(super) fn lost_response(requests: &[RequestId]) -> Option<(Vec<u8>, Response
     error_response(requests, &ErrorObject::new(ErrorCode::INTERNAL_ERROR, WHY))
 }
 
-/// `None` if there are no requests.
+/// Creates the error response to these requests. `None` if there are no requests.
 pub(super) fn error_response(requests: &[RequestId], error: &ErrorObject) -> Option<(Vec<u8>, ResponseInfo)> {
     let response = |id: &RequestId| ErrorMessage::new(ErrorId::Id(id.clone()), error.clone());
     let message = match requests {

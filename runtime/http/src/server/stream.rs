@@ -24,7 +24,7 @@ use super::event_writer::EventWriter;
 pub(super) struct Stream {
     /// Part of the event IDs.
     pub(super) number: u64,
-    /// How many bytes are retained.
+    /// The maximum number of bytes to retain.
     replay: usize,
     /// Bytes of all streams of the session.
     total: Arc<SessionBytes>,
@@ -180,7 +180,7 @@ impl Stream {
         stored
     }
 
-    /// A response is the stream's last message.
+    /// Adds a message. A response is the stream's last message.
     pub(super) fn push(&self, message: Vec<u8>, response: Option<ResponseInfo>, room: Option<OutboxPermit>) {
         self.change(|state| {
             state.last += 1;
@@ -199,7 +199,7 @@ impl Stream {
         self.changed.notify_waiters();
     }
 
-    /// No messages follow.
+    /// Ends the stream: no messages follow.
     pub(super) fn end(&self) {
         let mut state = self.state();
         if !std::mem::replace(&mut state.ended, true)
