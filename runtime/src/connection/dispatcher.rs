@@ -85,7 +85,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// How much memory the response to a pending request takes. `None` if the message is not such a response.
+    /// Returns how much memory the response to a pending request takes. `None` if the message is not such a response.
     fn memory_of_response(&self, document: &Document<'_>) -> Option<Memory> {
         let Ok(Envelope::Response { id, .. }) = Envelope::read(document) else { return None };
         let ConnectionState { peer, .. } = &*self.shared;
@@ -145,7 +145,7 @@ impl<S: RequestService> Dispatcher<S> {
         self.refuse(message, &format!("is longer than {limit} bytes"), "the transport's limit").await;
     }
 
-    /// `why` completes the sentence "the request …" in the error message.
+    /// Refuses a message that exceeds a limit. `why` completes the sentence "the request …" in the error message.
     async fn refuse(&mut self, message: Skipped, why: &str, limit: &str) {
         let invalid = |what: &str| errors::invalid_request(&format!("{what} {why}"));
         match message {

@@ -44,7 +44,7 @@ impl Backlog {
         Mark(self.received.load(Ordering::SeqCst))
     }
 
-    /// Whether all notifications received before the mark are handled.
+    /// Returns whether all notifications received before the mark are handled.
     pub(crate) fn is_handled(&self, Mark(mark): Mark) -> bool {
         self.handled.load(Ordering::SeqCst) >= mark
     }

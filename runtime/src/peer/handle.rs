@@ -139,7 +139,7 @@ impl Peer {
         Self::of(Arc::clone(&self.shared))
     }
 
-    /// The state for [`Parts`](crate::context::Parts), which is in a lower layer.
+    /// Returns the state for [`Parts`](crate::context::Parts), which is in a lower layer.
     pub(crate) fn connection(&self) -> Arc<dyn Any + Send + Sync> {
         Arc::clone(&self.shared) as _
     }

@@ -111,7 +111,7 @@ impl PendingRequests {
         self.lock().as_ref().map(HashMap::len)
     }
 
-    /// Whether the request has a callback for notifications.
+    /// Returns whether the request has a callback for notifications.
     pub(super) fn is_subscription(&self, id: &RequestId) -> bool {
         self.lock().as_ref().and_then(|requests| requests.get(id)).is_some_and(|it| it.on_notification.is_some())
     }

@@ -126,7 +126,7 @@ impl Decoder for Lines {
         }
     }
 
-    /// The last line may lack a line feed.
+    /// Decodes the last line, which may lack a line feed.
     fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         if let Some(item) = self.decode(buffer)? {
             return Ok(Some(item));

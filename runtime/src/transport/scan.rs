@@ -71,7 +71,7 @@ impl Scanner {
         (self.state == State::Invalid).then_some(Skipped::Unknown)
     }
 
-    /// The identity, once the message has ended.
+    /// Returns the message's identity. Call this once the message has ended.
     pub(crate) fn finish(&self) -> Skipped {
         match (&self.id, self.state) {
             (Id::Absent, State::End) if self.has_method && !self.has_result => Skipped::Notification,
