@@ -180,7 +180,7 @@ impl<S: RequestService> Client<S> {
         params
     }
 
-    /// Conversion from the revision of the types to that of the connection.
+    /// Returns the conversion from the revision of the types to that of the connection.
     pub(super) fn revisions(&self) -> Revisions {
         Revisions { from: TYPES, to: self.revision }
     }

@@ -246,7 +246,7 @@ fn has_content(tool_result: Option<&Value>) -> bool {
     tool_result.and_then(Value::as_object).is_some_and(|inner| inner.contains_key("content"))
 }
 
-/// The index that an item had before others were removed.
+/// Returns the index that an item had before others were removed.
 fn original_index(list: &str, index: usize, removed: &[(String, usize)]) -> usize {
     let of_list = removed.iter().filter(|(known, _)| known == list);
     of_list.fold(index, |index, (_, removed)| if *removed <= index { index + 1 } else { index })

@@ -73,7 +73,7 @@ impl ToolCache {
         }
     }
 
-    /// Whether a tool runs only as a task. `None` if unknown: the tool is not listed, or the list has changed.
+    /// Returns whether a tool runs only as a task. `None` if unknown: the tool is not listed, or the list has changed.
     pub(super) fn requires_task(&self, tool: &str) -> Option<bool> {
         let task_support = self.task_support.lock();
         task_support.iter().flatten().find(|(name, _)| name == tool).map(|(_, required)| *required)

@@ -80,7 +80,7 @@ impl DualProtocol {
         self.is_legacy.store(true, Ordering::Release);
     }
 
-    /// The rules for messages that belong to no request.
+    /// Returns the rules for messages that belong to no request.
     fn current(&self) -> &dyn RevisionRules {
         let is_legacy = match self.role {
             Role::Client => self.is_legacy.load(Ordering::Acquire),

@@ -93,7 +93,7 @@ impl HandlerCapabilities {
         Self { revisions, capabilities: capabilities.collect(), named: OnceLock::new() }
     }
 
-    /// A revision is supported if it has a handler, or if all handlers work in every revision.
+    /// Returns whether a revision is supported: it has a handler, or all handlers work in every revision.
     pub(crate) fn supports(&self, revision: Revision) -> bool {
         self.revisions.is_empty() || self.revisions.contains(&revision)
     }
@@ -120,7 +120,8 @@ impl HandlerCapabilities {
         of_revision.map_or(&[], |(_, names)| names)
     }
 
-    /// The capabilities to declare in a revision: those of the local info, unchanged, plus those of the handlers.
+    /// Returns the capabilities to declare in a revision: those of the local info, unchanged, plus those of the
+    /// handlers.
     pub(crate) fn capabilities(&self, local_info: &LocalInfo, supported: Revision) -> JsonObject {
         let mut capabilities = local_info.capabilities.clone();
         for capability in self.of(supported) {

@@ -125,7 +125,7 @@ impl Protocol for Mcp {
         if self.rules.allows_batches() { Ok(()) } else { Err(super::errors::not_in_batches()) }
     }
 
-    /// Before the handshake, this side's preferred revision decides.
+    /// The ID depends on the revision. Before the handshake, this side's preferred revision decides.
     fn unknown_id(&self) -> ErrorId {
         match self.rules.current_revision() {
             Some(revision) if revision.has_optional_error_id() => ErrorId::Absent,

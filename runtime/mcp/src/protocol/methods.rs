@@ -8,8 +8,8 @@ use super::Role;
 /// Requests that last until something else ends, such as a subscription or a task. The schemas do not say so.
 pub(crate) const LONG_LIVED: [&str; 2] = ["subscriptions/listen", "tasks/result"];
 
-/// Whether a server may respond to this method although it has not declared the capability for it. Several clients
-/// request these lists from every server, and fail on an error response.
+/// Returns whether a server may respond to this method although it has not declared the capability for it. Several
+/// clients request these lists from every server, and fail on an error response.
 pub(crate) fn may_be_undeclared(method: &str) -> bool {
     matches!(method, "prompts/list" | "resources/list" | "resources/templates/list" | "tools/list")
 }

@@ -137,7 +137,7 @@ impl Modern {
         self.last_scope.lock()
     }
 
-    /// The revision that a client uses or a server prefers.
+    /// Returns the revision that a client uses or a server prefers.
     fn revision(&self) -> Revision {
         self.negotiated().revision.unwrap_or(TYPES)
     }
@@ -370,7 +370,7 @@ enum Completed {
     WithoutMeta,
 }
 
-/// A client's request metadata: names, and values as JSON text.
+/// Returns a client's request metadata: names, and values as JSON text.
 fn request_meta(local_info: &LocalInfo, capabilities: &JsonObject, revision: Revision) -> Vec<(&'static str, String)> {
     let level = local_info.level.map(|level| (LOG_LEVEL, format!("\"{}\"", level.as_str())));
     let always = [
@@ -381,7 +381,7 @@ fn request_meta(local_info: &LocalInfo, capabilities: &JsonObject, revision: Rev
     always.into_iter().chain(level).collect()
 }
 
-/// A client's request metadata as a typed object.
+/// Returns a client's request metadata as a typed object.
 pub(crate) fn request_meta_object(
     local_info: &LocalInfo,
     handlers: &HandlerCapabilities,

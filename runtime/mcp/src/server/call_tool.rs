@@ -166,7 +166,7 @@ fn without_task(mut request: AnyRequest) -> (AnyRequest, bool) {
     (request, false)
 }
 
-/// Whether the server declares that clients can request tool calls as tasks.
+/// Returns whether the server declares that clients can request tool calls as tasks.
 fn declares_tasks(context: &Context) -> bool {
     context.peer().revision_rules().has_declared(&["tasks", "requests", "tools", "call"])
 }

@@ -259,7 +259,7 @@ fn invalid_answer(key: &str, source: impl Into<BoxError>) -> InputError {
     InputError::Answer { key: key.to_owned(), source: source.into() }
 }
 
-/// Normally, a response without the requested input fails earlier, when it is decoded.
+/// Creates the error for a missing answer. A response without one normally fails earlier, when it is decoded.
 fn no_answer(key: &str) -> InputError {
     invalid_answer(key, "the client sent no input")
 }

@@ -98,7 +98,7 @@ pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer, filter: Ca
     }
 }
 
-/// The changes that every connection is notified of.
+/// Returns the changes that every connection is notified of.
 fn lists() -> Filter {
     Filter { tools: true, prompts: true, resources: true, ..Filter::default() }
 }

@@ -26,7 +26,7 @@ pub(super) trait Entry: Visible {
     /// How a list describes an entry.
     type Listed: Send + 'static;
 
-    /// The name or URI.
+    /// Returns the name or URI.
     fn key(&self) -> &str;
 
     fn listed(&self, context: &Context) -> Self::Listed;

@@ -287,7 +287,7 @@ fn refused(context: &Context, why: Refusal) -> ErrorObject {
     errors::invalid_params_in_words("params.requestState: invalid or expired; send the request again without it")
 }
 
-/// The bytes that a state is bound to. Length prefixes keep different parts from producing the same bytes.
+/// Returns the bytes that a state is bound to. Length prefixes keep different parts from producing the same bytes.
 fn binding(context: &Context, who: &str) -> Vec<u8> {
     let subject = context.subject().unwrap_or_default();
     let mut binding = Vec::new();
@@ -377,7 +377,7 @@ impl InMemoryReplayGuard {
 }
 
 impl Used {
-    /// Expired states stay rejected, even if the clock is set back.
+    /// Removes expired states. They stay rejected, even if the clock is set back.
     fn remove_expired(&mut self, now: u64) {
         while let Some(until) = self.states.first_expiry().filter(|until| *until <= now) {
             self.states.evict();

@@ -184,7 +184,7 @@ impl Subscriptions {
         }
     }
 
-    /// `filter` holds the server's filters for the caller.
+    /// Runs a subscription until it ends. `filter` holds the server's filters for the caller.
     pub(super) async fn listen(
         self,
         context: Context,

@@ -39,7 +39,7 @@ impl TextArguments {
         mcpgen_types::Json::from(&values.collect::<Map<_, _>>()).deserialize()
     }
 
-    /// The texts that an enum allows. Empty for other arguments.
+    /// Returns the texts that an enum allows. Empty for other arguments.
     pub(super) fn options(&self, name: &str) -> Vec<&str> {
         let property = self.0.get("properties").and_then(|properties| properties.get(name));
         property.map(options_of).unwrap_or_default()

@@ -30,7 +30,7 @@ use crate::validation::Validator;
 type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>;
 
 impl ToolEntry {
-    /// The function's types define the schemas that `info` lacks.
+    /// Creates an entry. The function's types define the schemas that `info` lacks.
     pub(super) fn new<M, S, H>(mut info: ToolInfo, handler: H, state: S) -> Result<Self, DefinitionError>
     where
         H: Handler<CallTool, M, S, Output: IntoToolResult>,
@@ -73,7 +73,7 @@ impl ToolEntry {
     }
 }
 
-/// All argument names. Empty if the schema may allow others, by pattern or in a subschema.
+/// Returns all argument names. Empty if the schema may allow others, by pattern or in a subschema.
 fn argument_names(schema: &Json) -> Vec<String> {
     let elsewhere = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
     let has_others = schema.get("additionalProperties").is_some_and(|others| others.as_bool() != Some(false));
@@ -141,7 +141,7 @@ impl ToolEntry {
         })
     }
 
-    /// The message for a model that sent invalid arguments.
+    /// Returns the message for a model that sent invalid arguments.
     fn invalid_arguments(&self, arguments: &Arguments, why: &str) -> String {
         let remarks = arguments.misspelt(&self.argument_names);
         let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };

@@ -57,13 +57,13 @@ impl ConnectOptions {
 
 #[cfg(feature = "stdio")]
 impl ConnectOptions {
-    /// The known revision, if the client supports it.
+    /// Returns the known revision, if the client supports it.
     fn accepted_known(&self) -> Option<Revision> {
         self.known_revision.filter(|known| self.local_info.revisions.contains(known))
     }
 
-    /// The revision to try after the server has exited, because it may insist on `initialize` as the first request.
-    /// `None` if `initialize` was the first request already.
+    /// Returns the revision to try after the server has exited, because it may insist on `initialize` as the first
+    /// request. `None` if `initialize` was the first request already.
     pub(crate) fn legacy_fallback(&self) -> Option<Revision> {
         self.local_info.revisions_of_kind(true).next().filter(|_| self.first_method() == "server/discover")
     }

@@ -61,7 +61,7 @@ fn knows_legacy(versions: &[String]) -> bool {
     versions.iter().any(|version| version.parse().is_ok_and(Revision::is_legacy))
 }
 
-/// The supported revisions from a modern server's result of `server/discover`.
+/// Returns the supported revisions from a modern server's result of `server/discover`.
 pub(super) fn listed(response: &Result<Json, CallError>) -> Option<Vec<String>> {
     match response {
         Ok(result) => {

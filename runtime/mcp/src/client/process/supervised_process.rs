@@ -130,7 +130,7 @@ impl Process {
         exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit)
     }
 
-    /// Why the output has ended. `None` if the process succeeded or was asked to exit.
+    /// Returns why the output has ended. `None` if the process succeeded or was asked to exit.
     async fn failure(&self) -> Option<io::Error> {
         let status = self.unexpected_exit().await?;
         let exited = ServerExited { program: self.program().to_owned(), status, output: self.output() };
