@@ -40,7 +40,7 @@ pub fn name(method: &str, view: &RequestView<'_>) -> Option<String> {
     name.filter(|_| is_named(method)).and_then(|name| name.string().ok())
 }
 
-/// Whether this is a method of `io.modelcontextprotocol/tasks` that names a task.
+/// Returns whether this is a method of `io.modelcontextprotocol/tasks` that names a task.
 fn names_task(method: &str) -> bool {
     matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel")
 }
@@ -177,7 +177,7 @@ fn integer(text: &str) -> Option<i128> {
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
 }
 
-/// The number as an integer, if it is whole and every JSON parser represents it exactly.
+/// Returns the number as an integer, if it is whole and every JSON parser represents it exactly.
 fn whole(number: f64) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "the number is whole and below 2^53")]
     let is_one = || number as i64;

@@ -137,7 +137,7 @@ async fn restore_sessions(state: SessionState, mut renewals: watch::Receiver<()>
     }
 }
 
-/// The reasons why neither transport works, which are often the same.
+/// Formats the reasons why neither transport works, which are often the same.
 fn both_reasons(streamable: &str, sse: &str) -> String {
     match streamable == sse {
         true => format!("{streamable}, and the same over HTTP+SSE"),
@@ -145,7 +145,7 @@ fn both_reasons(streamable: &str, sse: &str) -> String {
     }
 }
 
-/// Whether the server's response to `initialize` may come from a server that supports only HTTP+SSE.
+/// Returns whether the server's response to `initialize` may come from a server that supports only HTTP+SSE.
 ///
 /// An error with a JSON-RPC response is a [`CallError::ErrorResponse`] instead, and shows that the server supports
 /// Streamable HTTP.

@@ -38,7 +38,7 @@ impl TransportState {
         Ok((check_status(response).await?, session_headers.session))
     }
 
-    /// The session and revision for a message.
+    /// Returns the session and revision for a message.
     fn session_headers(&self, outgoing: &OutgoingMessage) -> SessionHeaders {
         let known = self.state().session_headers.clone();
         match outgoing.version.as_deref() {
@@ -155,7 +155,7 @@ impl HttpRequest<'_> {
     }
 }
 
-/// How long to wait if the server responds with 503 and `Retry-After`, as seconds or a date. At least 100 ms.
+/// Returns how long to wait if the server responds with 503 and `Retry-After`, as seconds or a date. At least 100 ms.
 fn retry_after(response: &reqwest::Response, now: SystemTime) -> Option<Duration> {
     if response.status() != StatusCode::SERVICE_UNAVAILABLE {
         return None;

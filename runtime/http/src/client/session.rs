@@ -34,7 +34,7 @@ impl TransportState {
         tokio::spawn(async move { this.replace(&lost).await }).await.map_err(std::io::Error::other)?
     }
 
-    /// Nothing else is sent in the new session until its handshake is complete.
+    /// Replaces a lost session. Nothing else is sent in the new one until its handshake is complete.
     async fn replace(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
         let _one = self.replacing.lock().await;
         let (first, session_headers, wait) = {

@@ -54,7 +54,7 @@ pub(super) fn json(status: StatusCode, message: Bytes) -> Response<Body> {
     response
 }
 
-/// The bytes hold `guard` until the HTTP server has written or dropped them.
+/// Creates bytes that hold `guard` until the HTTP server has written or dropped them.
 pub(super) fn holding<G: Send + 'static>(bytes: impl AsRef<[u8]> + Send + 'static, guard: G) -> Bytes {
     Bytes::from_owner(Holding { bytes, _guard: guard })
 }

@@ -26,7 +26,7 @@ pub(super) struct ModernProtocol {
 }
 
 impl CurrentConfig {
-    /// `version` returns a number that changes whenever the result of `read` does.
+    /// Creates a configuration. `version` returns a number that changes whenever the result of `read` does.
     pub(super) fn new(
         read: impl Fn() -> ServerConfig + Send + Sync + 'static,
         version: impl Fn() -> u64 + Send + Sync + 'static,
@@ -36,7 +36,7 @@ impl CurrentConfig {
         Self { read, version, handled, modern: Mutex::default(), reports_mismatches: false }
     }
 
-    /// Whether handlers report a call's [`HeaderMismatch`](mcpgen_mcp::server::HeaderMismatch) themselves.
+    /// Sets whether handlers report a call's [`HeaderMismatch`](mcpgen_mcp::server::HeaderMismatch) themselves.
     pub(super) fn with_reported_mismatches(self, reports_mismatches: bool) -> Self {
         Self { reports_mismatches, ..self }
     }

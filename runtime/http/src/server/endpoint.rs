@@ -305,7 +305,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         Ok(body::empty(StatusCode::ACCEPTED))
     }
 
-    /// A connection for a single sessionless message.
+    /// Creates a connection for a single sessionless message.
     fn connection(&self) -> Connection<S> {
         let shared = &self.shared;
         let (requests, handlers) = (self.requests.clone(), shared.handlers.clone());
@@ -445,8 +445,8 @@ impl<S> fmt::Debug for Endpoint<S> {
     }
 }
 
-/// The extensions of a message in this HTTP request. They hold the message's memory until all handlers have dropped
-/// them.
+/// Returns the extensions of a message in this HTTP request. They hold the message's memory until all handlers have
+/// dropped them.
 fn extensions(parts: Parts, memory: Arc<Charge>) -> Extensions {
     let mut extensions = Extensions::new();
     extensions.insert(TransportBudget(memory));

@@ -288,7 +288,7 @@ impl EndpointState {
         lock
     }
 
-    /// How long the store keeps a session that is not renewed.
+    /// Returns how long the store keeps a session that is not renewed.
     fn lifetime(&self) -> Duration {
         self.options.idle.saturating_add(MARGIN)
     }

@@ -221,7 +221,7 @@ impl Stream {
         self.state().ended
     }
 
-    /// How many bytes the current reader has yet to read. Zero without a reader.
+    /// Returns how many bytes the current reader has yet to read. Zero without a reader.
     pub(super) fn unread(&self) -> usize {
         let state = self.state();
         if !state.is_read {
@@ -372,7 +372,7 @@ const SCARCE_REPLAY: usize = 1 << 10;
 /// How many events a replica may have sent but not stored when it died.
 const UNSTORED_EVENTS: u64 = 1 << 20;
 
-/// `None` if the error would not be smaller than the response.
+/// Creates the error in place of a response. `None` if the error would not be smaller than the response.
 fn too_large_to_keep(id: &RequestId, size: usize) -> Option<Bytes> {
     let why = format!("the response of {size} bytes was too large to retain until the stream was resumed");
     let error = ErrorMessage::new(ErrorId::Id(id.clone()), ErrorObject::new(ErrorCode::INTERNAL_ERROR, why));
