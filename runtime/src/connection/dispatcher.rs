@@ -21,7 +21,7 @@ use crate::protocol::{Admission, Effect, Received};
 use crate::router::{AnyNotification, AnyRequest, RequestService, Router};
 use crate::transport::{Extensions, Inbound, Memory, Outbound, Skipped, Undelivered};
 
-/// Guarantees exactly one response per request.
+/// Dispatches incoming messages, and guarantees exactly one response per request.
 pub(super) struct Dispatcher<S> {
     notifications: Router,
     shared: Arc<ConnectionState>,

@@ -22,7 +22,7 @@ pub(super) struct ConnectionState {
     pub(super) rules: Rules,
     pub(super) limits: Limits,
     pub(super) peer: Peer,
-    /// Memory of running requests in bytes.
+    /// The memory of running requests, in bytes.
     pub(super) memory: Arc<AtomicUsize>,
     /// Incoming requests without a response yet.
     open_requests: Mutex<OpenRequests>,

@@ -390,7 +390,7 @@ impl<T> SentRequest<T> {
     }
 }
 
-/// Progress reports for a request that already has its response.
+/// The progress reports for a request that already has its response.
 pub struct ProgressReports {
     reports: mpsc::Receiver<Report>,
     _guard: CancelOnDrop,

@@ -60,7 +60,7 @@ pub(super) struct PeerState {
     /// Cancelled once no more messages will arrive.
     receiving_ended: CancellationToken,
     backlog: Backlog,
-    /// Set once the connection has failed.
+    /// The reason why the connection failed, if it has.
     failure: OnceLock<Arc<io::Error>>,
 }
 

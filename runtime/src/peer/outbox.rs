@@ -12,7 +12,7 @@ use crate::transport::{Outbound, OutboxPermit, QueueGauge};
 
 #[derive(Clone)]
 pub(crate) struct Outbox {
-    /// `None` tells the writer to stop.
+    /// The queued messages. `None` tells the writer to stop.
     lines: mpsc::UnboundedSender<Option<Outbound>>,
     /// Free capacity: one permit per byte.
     room: Arc<Semaphore>,
@@ -26,7 +26,7 @@ pub(crate) struct Outbox {
     gauge: Option<QueueGauge>,
 }
 
-/// `None` tells the writer to stop.
+/// The queued messages. `None` tells the writer to stop.
 pub(crate) type Lines = mpsc::UnboundedReceiver<Option<Outbound>>;
 
 impl Outbox {

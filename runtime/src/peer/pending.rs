@@ -11,7 +11,7 @@ use super::backlog::Mark;
 use crate::error::{CallError, Closed};
 
 pub(super) struct PendingRequests {
-    /// `None` once the connection is closed.
+    /// The requests by ID. `None` once the connection is closed.
     requests: Mutex<Option<HashMap<RequestId, PendingRequest>>>,
 }
 

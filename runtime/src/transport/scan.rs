@@ -38,7 +38,7 @@ enum State {
         is_id: bool,
     },
     End,
-    /// Not a JSON object.
+    /// The message is not a JSON object.
     Invalid,
 }
 
