@@ -134,7 +134,7 @@ struct Renewed {
     revision: Revision,
     filter: SubscriptionFilter,
     state: State,
-    /// Failed attempts since the last subscription.
+    /// The number of failed attempts since the last subscription.
     failures: u32,
     /// How many times the pause has doubled.
     doublings: u32,

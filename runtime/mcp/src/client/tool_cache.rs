@@ -18,7 +18,7 @@ pub(super) struct ToolCache {
 
 #[derive(Clone, Debug)]
 pub(super) struct CachedTools {
-    /// `None` means valid until the server reports a change.
+    /// When the list expires. `None` means that it is valid until the server reports a change.
     expires: Option<Instant>,
     pub(super) list: Arc<Vec<Tool>>,
     pub(super) output_schemas: OutputSchemas,

@@ -18,9 +18,9 @@ use crate::protocol::{Admission, IncomingRequest, Level, NotAllowed, RequestInfo
 #[derive(Debug)]
 pub struct DualProtocol {
     role: Role,
-    /// `None` if no legacy revision is supported.
+    /// The rules of legacy revisions. `None` if none of them is supported.
     legacy: Option<Legacy>,
-    /// `None` if no modern revision is supported.
+    /// The rules of modern revisions. `None` if none of them is supported.
     modern: Option<Modern>,
     /// Whether the client has chosen a legacy revision.
     is_legacy: AtomicBool,

@@ -33,7 +33,7 @@ pub struct Legacy {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Known once the handshake is complete.
+    /// What the peer declared. Known once the handshake is complete.
     peer_info: Option<Arc<PeerInfo>>,
     /// Whether the client has sent `notifications/initialized`.
     ready: bool,

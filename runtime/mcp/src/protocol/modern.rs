@@ -56,7 +56,7 @@ pub struct Modern {
     cache_hints: CacheHints,
     result_rules: ResultRules,
     negotiated: Mutex<Negotiated>,
-    /// Scope of the last request, for reuse: a client's requests usually have the same metadata.
+    /// The scope of the last request, for reuse: a client's requests usually have the same metadata.
     last_scope: Mutex<Option<LastScope>>,
 }
 
@@ -366,7 +366,7 @@ fn check_meta<const N: usize>(message: Cursor<'_>, names: &'static [&'static str
 enum Completed {
     Edited(Json),
     Unchanged,
-    /// Only `_meta` is missing.
+    /// The result is complete except for `_meta`.
     WithoutMeta,
 }
 

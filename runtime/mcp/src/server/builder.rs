@@ -135,7 +135,7 @@ impl<S> ServerBuilder<S> {
     }
 }
 
-/// Handlers. For the arguments that they can take, see [`FromCall`](super::FromCall).
+/// The methods that add handlers. For the arguments that handlers can take, see [`FromCall`](super::FromCall).
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds a tool and its function.
     ///

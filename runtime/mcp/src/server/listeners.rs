@@ -31,7 +31,7 @@ pub(super) struct Listener {
     /// The [session](Peer::session) that `wanted` belongs to.
     session: u64,
     wanted: Filter,
-    /// Filters for the caller of the connection's latest message about changes.
+    /// The filters for the caller that sent the connection's latest message about changes.
     filter: CallerFilter,
     pending: Arc<Pending>,
 }

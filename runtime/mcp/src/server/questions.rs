@@ -27,7 +27,7 @@ pub(super) struct Questions {
 #[derive(Clone, Copy)]
 pub(super) struct Binding<'c> {
     pub(super) codec: &'c RequestStateCodec,
-    /// Must be the same in all rounds.
+    /// The caller, which must be the same in all rounds.
     pub(super) caller: &'c str,
 }
 

@@ -60,9 +60,9 @@ pub struct RequestStateCodec {
 
 #[derive(Clone)]
 struct Keys {
-    /// Signs and verifies.
+    /// The key that signs and verifies states.
     signing: Hmac<Sha256>,
-    /// Only verify.
+    /// Keys that only verify states.
     others: Vec<Hmac<Sha256>>,
 }
 
@@ -115,7 +115,7 @@ struct Verified {
 
 const NONCE: usize = 16;
 const TAG: usize = 32;
-/// Nonce, expiry (in milliseconds since 1970) and round.
+/// The length of nonce, expiry (in milliseconds since 1970) and round, in bytes.
 const HEAD: usize = NONCE + 8 + 2;
 
 impl RequestStateCodec {
@@ -336,9 +336,9 @@ pub struct InMemoryReplayGuard {
 
 #[derive(Debug)]
 struct Used {
-    /// Expiry in milliseconds since 1970.
+    /// The used states, by nonce. They expire at a time in milliseconds since 1970.
     states: ExpiringMap<[u8; NONCE], (), u64>,
-    /// Latest expiry of a forgotten state.
+    /// The latest expiry of a forgotten state.
     forgotten: u64,
 }
 

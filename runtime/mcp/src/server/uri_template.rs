@@ -23,7 +23,7 @@ struct Variable {
     text: String,
 }
 
-/// Longest URI in bytes. Matching takes that much memory per variable.
+/// The length of the longest URI, in bytes. Matching takes that much memory per variable.
 const LONGEST: usize = 64 << 10;
 
 impl UriTemplate {

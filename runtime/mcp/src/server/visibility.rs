@@ -80,7 +80,7 @@ pub(super) trait Visible: Send + Sync {
 /// A caller, for checking what it can see.
 #[derive(Clone, Copy)]
 pub(super) struct Viewer<'a> {
-    /// `None` if everyone sees everything.
+    /// Decides what the caller can see. `None` if everyone sees everything.
     visibility: Option<&'a Visibility>,
     context: &'a Context,
 }

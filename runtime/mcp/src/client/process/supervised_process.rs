@@ -38,7 +38,7 @@ struct Shared {
 
 #[derive(Clone, Copy, Debug)]
 struct Exit {
-    /// `None` if waiting for the process failed.
+    /// The exit status. `None` if waiting for the process failed.
     status: Option<ExitStatus>,
     /// Whether the process exited without being asked to.
     is_unexpected: bool,
