@@ -15,7 +15,7 @@ use crate::headers::{self, METHOD, NAME};
 
 pub(super) struct OutgoingMessage {
     pub(super) bytes: Vec<u8>,
-    /// `None` for responses.
+    /// The method of a request or notification. `None` for responses.
     pub(super) method: Option<String>,
     /// The revision in the message's metadata, if it has any.
     pub(super) version: Option<String>,

@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Post,
-    /// Opens or resumes an event stream.
+    /// The client opens or resumes an event stream.
     Listen,
     End,
 }

@@ -18,7 +18,7 @@ pub(super) struct EventWriter(Arc<Queue>);
 struct Queue {
     session: String,
     store: Arc<dyn EventStore>,
-    /// Created by the first event, because many sessions have none.
+    /// The queue of jobs. Created by the first event, because many sessions have none.
     queue: Mutex<Option<mpsc::UnboundedSender<Job>>>,
     /// Bytes in the queue. Each job counts at least [`EVENT_COST`].
     bytes: Arc<AtomicUsize>,

@@ -31,7 +31,7 @@ pub(super) struct Limiter {
     tasks: TaskTracker,
 }
 
-/// Limits for one kind of permit.
+/// The limits for one kind of permit.
 struct Limit {
     kind: Kind,
     name: &'static str,

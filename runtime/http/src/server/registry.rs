@@ -92,7 +92,7 @@ impl Registry {
 #[derive(Default)]
 struct LastUse {
     sessions: BTreeMap<Key, Arc<Session>>,
-    /// By session number.
+    /// The key of each session, by session number.
     keys: HashMap<u64, Key>,
 }
 

@@ -14,9 +14,9 @@ use super::stream::{ResponseInfo, StreamWriter};
 pub(super) struct SessionRecord {
     writer: EventWriter,
     store: Arc<dyn SessionStore>,
-    /// Held while an entry is written, so that the store ends up with the latest.
+    /// Locked while an entry is written, so that the store ends up with the latest one.
     writing: tokio::sync::Mutex<()>,
-    /// Snapshot from which another replica takes over.
+    /// The snapshot from which another replica takes over.
     stored: Mutex<StoredSession>,
     is_stored: AtomicBool,
     /// Whether the session has ended on all replicas, so that it must leave the store.

@@ -21,7 +21,7 @@ pub(super) struct SessionState(Mutex<State>);
 #[derive(Default)]
 struct State {
     parts: HashMap<String, Part>,
-    /// Changes of requests without a response.
+    /// The changes of requests that have no response yet.
     pending: HashMap<RequestId, (StateChange, Part)>,
     /// Bytes of the messages behind all parts and pending changes.
     bytes: usize,

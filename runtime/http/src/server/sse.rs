@@ -15,5 +15,5 @@ pub(super) fn retry(after: Duration) -> Bytes {
     format!("retry: {}\n\n", after.as_millis()).into()
 }
 
-/// Keeps an idle connection alive.
+/// A comment, which keeps an idle connection alive.
 pub(super) const COMMENT: Bytes = Bytes::from_static(b":\n\n");

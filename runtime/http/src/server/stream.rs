@@ -39,7 +39,7 @@ pub(super) struct Stream {
 pub(super) struct SessionBytes {
     /// What the streams retain for clients that resume.
     retained: AtomicUsize,
-    /// All of their bytes, as part of the endpoint's budget.
+    /// All bytes of the streams, as part of the endpoint's budget.
     memory: Charge,
 }
 
@@ -380,7 +380,7 @@ fn too_large_to_keep(id: &RequestId, size: usize) -> Option<Bytes> {
     (error.len() < size).then(|| error.into())
 }
 
-/// Dropping this detaches it, so that a client can resume the stream.
+/// Reads a stream for one HTTP response. Once the reader is dropped, a client can resume the stream.
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) stream: Arc<Stream>,
