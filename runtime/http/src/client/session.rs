@@ -19,7 +19,7 @@ const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initiali
 /// How long a new session waits for its log level. If the server does not set it, the session is used all the same.
 const SET_LEVEL: Duration = Duration::from_secs(5);
 
-/// What a session begins with.
+/// The messages with which a session begins.
 struct FirstMessages {
     initialize: Arc<OutgoingMessage>,
     set_level: Option<Arc<OutgoingMessage>>,
@@ -34,7 +34,7 @@ impl TransportState {
         tokio::spawn(async move { this.replace(&lost).await }).await.map_err(std::io::Error::other)?
     }
 
-    /// Nothing else is sent in the new session until its handshake is complete.
+    /// Replaces a lost session. Nothing else is sent in the new one until its handshake is complete.
     async fn replace(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
         let _one = self.replacing.lock().await;
         let (first, session_headers, wait) = {

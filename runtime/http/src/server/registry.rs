@@ -42,7 +42,7 @@ impl Registry {
             .collect()
     }
 
-    /// The quota is released when the session is removed.
+    /// Adds a session. Its quota is released when the session is removed.
     pub(super) fn insert(&mut self, session: &Arc<Session>, quota: Option<Quota>) {
         self.count += 1;
         let number = self.count;
@@ -92,7 +92,7 @@ impl Registry {
 #[derive(Default)]
 struct LastUse {
     sessions: BTreeMap<Key, Arc<Session>>,
-    /// By session number.
+    /// The key of each session, by session number.
     keys: HashMap<u64, Key>,
 }
 

@@ -57,7 +57,7 @@ pub(super) struct Session {
     pub(super) id: String,
     /// The session's owner, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
-    /// The prefix of the session's event IDs, unlike that of other sessions.
+    /// The prefix of the session's event IDs, which distinguishes them from those of other sessions.
     event_prefix: String,
     protocol: Arc<Legacy>,
     inbox: mpsc::UnboundedSender<Delivery>,
@@ -102,7 +102,7 @@ struct Streams {
 }
 
 impl Streams {
-    /// The pending requests that share a response with this one.
+    /// Returns the pending requests that share a response with this one.
     fn requests_with(&self, id: &RequestId) -> Vec<RequestId> {
         match self.waiting.get(id) {
             Some(waiting) if waiting.in_batch => {
@@ -130,7 +130,7 @@ pub(super) struct Identity {
     pub(super) record: Option<SessionRecord>,
 }
 
-/// What a session takes even if the client declares nothing, in bytes (measured).
+/// The memory that a session takes even if the client declares nothing, in bytes (measured).
 pub(super) const SESSION_COST: usize = 32 << 10;
 
 /// The event IDs of a session begin with this many hexadecimal digits of its ID. The other digits stay secret.
@@ -168,7 +168,7 @@ impl Session {
             None => (0, None),
         };
         let standalone = Stream::new(0, options.replay, &stream_bytes, writer);
-        // Clients can resume it in any case.
+        // No need to wait: clients can always resume stream 0.
         let _ = standalone.store();
         let session = Arc::new(Self {
             id,
@@ -267,7 +267,7 @@ impl Session {
         self.end.cancel();
     }
 
-    /// Records a notification that changes the state, without params, which no state depends on.
+    /// Records a notification that changes the state. Its params are left out, because no state depends on them.
     pub(super) async fn record_notification(&self, method: String) -> Result<(), StoreError> {
         let Some(record) = &self.record else { return Ok(()) };
         let message = serde_json::json!({ "jsonrpc": "2.0", "method": method });
@@ -340,7 +340,7 @@ impl Session {
         self.push_standalone(mcpgen_types::to_vec(&message), None);
     }
 
-    /// The stream for messages that belong to no request.
+    /// Returns the stream for messages that belong to no request.
     fn standalone(&self) -> Arc<Stream> {
         Arc::clone(&self.standalone.lock())
     }
@@ -364,7 +364,7 @@ impl Session {
         }
     }
 
-    /// When the session was last used. `None` while an HTTP request or stream is open or a handler runs.
+    /// Returns when the session was last used. `None` while an HTTP request or stream is open or a handler runs.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.open.load(Ordering::SeqCst) == 0 && self.streams().waiting.is_empty();
         is_idle.then(|| *self.used.lock())
@@ -374,7 +374,7 @@ impl Session {
         self.streams.lock()
     }
 
-    /// `None` before the handshake.
+    /// Returns the negotiated revision. `None` before the handshake.
     pub(super) fn revision(&self) -> Option<Revision> {
         self.protocol.peer_info().map(|peer_info| peer_info.revision)
     }
@@ -670,7 +670,7 @@ pub(super) fn set_session_id(response: &mut Response<Body>, session: &Session) {
     }
 }
 
-/// What a session retains of a message of this size that changed its state.
+/// Returns how many bytes a session retains of a message of this size that changed its state.
 pub(super) fn retained_cost(bytes: usize) -> usize {
     2 * bytes + 256
 }
@@ -679,7 +679,7 @@ fn inbox_bytes(body: usize) -> usize {
     body.clamp(INBOX_BYTES, u32::MAX as usize)
 }
 
-/// How many inbox permits a message with this memory takes.
+/// Returns how many inbox permits a message with this memory takes.
 fn inbox_cost(memory: usize, inbox_bytes: usize) -> u32 {
     u32::try_from(memory.clamp(MESSAGE_COST, inbox_bytes)).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! Forms that servers send, field by field, for clients that ask a user.
+//! Forms from servers, which a client fills in field by field by asking the user.
 
 use std::fmt;
 use std::future::Future;

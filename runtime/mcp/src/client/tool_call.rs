@@ -267,7 +267,7 @@ async fn within<T>(
     }
 }
 
-/// One line per text block.
+/// Returns the text of a result, one line per text block.
 fn text_of(result: &CallToolResult) -> String {
     let text = result.content.iter().filter_map(|block| match block {
         ContentBlock::TextContent(text) => Some(text.text.as_str()),

@@ -50,7 +50,7 @@ pub(crate) struct ParamsView {
     pub(crate) meta: Arc<JsonObject>,
     /// The name of a tool or prompt, or the URI of a resource.
     pub(crate) subject: Option<Arc<str>>,
-    /// Boxed because few requests have it.
+    /// The input for the next round. Boxed because few requests have it.
     pub(crate) round: Option<Box<Round>>,
 }
 

@@ -89,7 +89,7 @@ impl StoreError {
 }
 
 impl Kind {
-    /// A message for peers, who must not learn about the store.
+    /// Returns a message for peers, who must not learn about the store.
     fn message(self) -> &'static str {
         match self {
             Kind::Unavailable => "the shared store is unavailable; try again later",

@@ -135,7 +135,7 @@ impl<S> ServerBuilder<S> {
     }
 }
 
-/// Handlers. For the arguments that they can take, see [`FromCall`](super::FromCall).
+/// The methods that add handlers. For the arguments that handlers can take, see [`FromCall`](super::FromCall).
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds a tool and its function.
     ///
@@ -534,8 +534,8 @@ impl<S> ServerBuilder<S> {
     /// [`identity`](Self::identity) or the principal, and a change. By default, every subscriber is notified.
     ///
     /// The filter applies in every revision, to changes in this process and to those that arrive through a
-    /// [`change_bus`](Self::change_bus). A single function, rather than a list of users at each [`Server::changed`],
-    /// also decides who may subscribe, and no call can forget it.
+    /// [`change_bus`](Self::change_bus). A single function also decides who may subscribe, and cannot be forgotten,
+    /// unlike a list of users at each call of [`Server::changed`].
     ///
     /// * When something changes, the function is called for each matching subscription.
     /// * When a caller subscribes to a resource, the function is called with the resource's URI. `false` makes the
@@ -611,7 +611,7 @@ impl<S> ServerBuilder<S> {
         builder
     }
 
-    /// An error is reported when the server starts.
+    /// Adds an entry. An error is reported when the server starts.
     pub(super) fn insert<T: Entry>(
         mut self,
         entry: Result<T, DefinitionError>,

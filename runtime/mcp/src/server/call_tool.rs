@@ -21,7 +21,7 @@ use crate::protocol::methods::may_run_as_task;
 use crate::protocol::{ContextExt, PeerExt};
 use crate::replicas::{Decision, RateLimiter};
 
-/// Fails if the tool cannot be called.
+/// Starts a tool call. Fails if the tool cannot be called.
 pub(super) fn call_tool(server: &Server, mut request: AnyRequest) -> Result<ResponseFuture, ErrorObject> {
     if !server.0.tools.is_declared() {
         return Err(errors::method_not_found(&request.method));
@@ -166,7 +166,7 @@ fn without_task(mut request: AnyRequest) -> (AnyRequest, bool) {
     (request, false)
 }
 
-/// Whether the server declares that clients can request tool calls as tasks.
+/// Returns whether the server declares that clients can request tool calls as tasks.
 fn declares_tasks(context: &Context) -> bool {
     context.peer().revision_rules().has_declared(&["tasks", "requests", "tools", "call"])
 }

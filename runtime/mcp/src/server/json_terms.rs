@@ -39,7 +39,7 @@ pub(super) fn in_json_terms(message: &str) -> String {
     renamed.or_else(|| kind(expected)).map_or_else(|| message.to_owned(), |name| format!("{before}{name}"))
 }
 
-/// The JSON name for an expected struct, enum or tuple, without the Rust type's name.
+/// Returns the JSON name for an expected struct, enum or tuple, without the Rust type's name.
 fn kind(expected: &str) -> Option<String> {
     if let Some((_, name)) = KINDS.iter().find(|(kind, _)| expected.starts_with(kind)) {
         // A struct may also be written as an array.
