@@ -39,8 +39,8 @@ impl fmt::Debug for RequestStateKeys {
 }
 
 impl Replica {
-    /// Reads the keys. Creates one if the newest is older than `rotate_after` ms, and drops those that signed no state
-    /// that is still valid.
+    /// Reads the keys. Creates one if the newest is older than `rotate_after` ms, and drops those whose
+    /// states have all expired.
     pub(crate) async fn request_state_keys(&self, rotate_after: u64) -> Result<Arc<RequestStateKeys>, StoreError> {
         let grace = GRACE * millis(self.options.lease);
         let candidate = random::<SHORTEST_KEY>()?;
