@@ -65,7 +65,7 @@ impl Default for TaskLimits {
     }
 }
 
-/// Returns the `tasks` capability for a side that runs these methods as tasks.
+/// Returns the `tasks` capability of a server or client that runs these methods as tasks.
 ///
 /// `list` also declares `tasks/list`. Leave it unset if senders are not authenticated: clients could list each other's
 /// tasks.
