@@ -16,7 +16,7 @@
 //!
 //! | name | unit | attributes | description |
 //! |---|---|---|---|
-//! | `mcp.client.active_requests`, `mcp.server.active_requests` | `{request}` | `mcp.method.name` (`_OTHER` for methods of no revision) | requests that were sent or received, without a response |
+//! | `mcp.client.active_requests`, `mcp.server.active_requests` | `{request}` | `mcp.method.name` (`_OTHER` for methods of no revision) | requests in flight: sent or received, and without a response yet |
 //! | `mcp.client.send_queue.size`, `mcp.server.send_queue.size` | `By` | | messages that are queued for peers; [`Limits::outbox_bytes`](mcpgen_runtime::Limits) limits each connection |
 //! | `mcp.server.active_sessions` | `{session}` | | sessions of HTTP clients that this process runs |
 //! | `mcp.server.store.operation.duration` | `s` | `mcp.store.operation`; `error.type`: `unavailable`, `undelivered`, `full`, `corrupt` or `cancelled` | an operation of a [shared store](mcpgen_mcp::replicas): `session.create`, `.locate`, `.record`, `.renew`, `.remove` and `.leave`, `event.append`, `.streams` and `.remove_stream`, `exchange.forward` (until the head of the response), `change.publish`, `rate_limit.check`, `request_state.record` |
