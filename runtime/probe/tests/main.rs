@@ -381,7 +381,7 @@ fn modern() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What `watch` and `trace` show of them.
+/// What `watch` and `trace` show of these messages.
 const MODERN: [&str; 8] = [
     "client → request tools/call add #1 [2026-07-28]\n",
     "server → notification notifications/progress [2026-07-28]\n",
@@ -452,7 +452,7 @@ fn trace_reads_captured_logs() {
     }
 }
 
-/// A line that is not a message is quoted, and one message is not many.
+/// A line that is not a message is quoted, and the count uses the singular.
 #[test]
 fn watch_quotes_what_is_not_a_message() {
     for (line, quoted) in [
