@@ -432,7 +432,7 @@ async fn the_declarations_of_a_peer_are_limited() {
     }
 }
 
-/// Connects a client to a server of a revision that declares this.
+/// Connects a client to a server of this revision with these capabilities and this implementation.
 async fn connect(revision: &str, capabilities: &Value, implementation: &Value) -> Result<Client, HandshakeError> {
     let (here, there) = transport::duplex();
     let info = |name: &str| LocalInfo::new(name, "1").retain_revisions(|known| known.as_str() == revision);

@@ -147,7 +147,7 @@ async fn the_filter_applies_to_changes_that_may_have_been_missed() {
             subscribe(&ann, &["note:///", LAST]).await.expect("allowed"),
             subscribe(&bob, &["note:///", LAST]).await.expect("allowed"),
         );
-        // More changes than the bus keeps, while the server does not run.
+        // Publish more changes than the bus keeps before the server reads any.
         let other = hub.replica();
         for _ in 0..2000 {
             other.publish(&Change::Task("t".to_owned())).now_or_never().expect("ready").expect("in memory");

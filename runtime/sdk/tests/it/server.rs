@@ -599,7 +599,7 @@ fn the_configuration_changes_with_the_completions() {
     assert_ne!(server.config_version(), before);
 }
 
-/// The options of an enum need no function.
+/// Arguments whose type is an enum are completed without a function.
 #[tokio::test]
 async fn completes_arguments_by_their_type() {
     #[derive(schemars::JsonSchema, serde::Deserialize)]

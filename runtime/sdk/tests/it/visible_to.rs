@@ -76,7 +76,7 @@ pub(crate) async fn answer(client: &Client, method: &str, params: &Value) -> Val
     }
 }
 
-/// The name of a hidden item, and one that no item has, in the place of `{}` in the params.
+/// The method, the params, and two names to put in place of `{}`: that of a hidden item, and one that no item has.
 const REQUESTS: [(&str, &str, &str, &str); 8] = [
     ("tools/call", r#"{"name":"{}"}"#, "a_secret", "a_secrex"),
     ("tools/call", r#"{"name":"{}","arguments":{"other":"x"},"unknown":1}"#, "a_secret", "a_secrex"),
@@ -152,7 +152,7 @@ async fn headers_of_a_hidden_tool_are_not_checked() {
     }
 }
 
-/// The method, the member of the result, the member of its items, and the kind of cursors.
+/// The method, the result's member with the items, the items' member with their names, and the kind of cursor.
 const LISTS: [(&str, &str, &str, &str); 4] = [
     ("tools/list", "tools", "name", "tool"),
     ("resources/list", "resources", "uri", "resource"),
