@@ -138,7 +138,7 @@ impl Judge {
     }
 }
 
-/// Returns whether a document is within the limit that we document and schemas cannot express: its depth.
+/// Returns whether a document is within the documented limit on depth, which schemas cannot express.
 #[must_use]
 pub fn within_limits(document: &Value) -> bool {
     depth(document) <= DEPTH_LIMIT

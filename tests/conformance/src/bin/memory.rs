@@ -27,7 +27,8 @@ use tower::ServiceExt;
 
 const MIB: usize = 1 << 20;
 
-/// What a process may take in addition: the index of a message that is being scanned, and what the allocator keeps.
+/// How much memory a process may take in addition to the limit: for the index of a message that is being scanned, and
+/// for what the allocator keeps.
 const SLACK: usize = 64 * MIB;
 
 static NOTIFICATIONS_MAY_END: Semaphore = Semaphore::const_new(0);
@@ -36,7 +37,7 @@ static ENDED_NOTIFICATIONS: AtomicUsize = AtomicUsize::new(0);
 struct Attack {
     name: &'static str,
     limit: &'static str,
-    /// The most memory that the limit allows, without [`SLACK`].
+    /// The maximum memory that the limit allows, without [`SLACK`].
     bytes: usize,
     answer: &'static str,
     run: fn() -> futures_util::future::BoxFuture<'static, anyhow::Result<String>>,

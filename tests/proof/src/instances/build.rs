@@ -68,7 +68,7 @@ pub(super) struct Builder<'s> {
     /// Whether the document will be broken, so that its places must be recorded.
     breaks: bool,
     shape: Shape,
-    /// The number of values until only required ones are built.
+    /// How many more values to build before building only required ones.
     budget: usize,
     /// The probability of an optional member.
     share: f64,

@@ -191,7 +191,8 @@ fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
             }
         }
     }
-    // Checks, including those of undecided unions, do not decide the unions that they refer to. The judge does.
+    // The generator's checks, including those of undecided unions, do not decide the unions that they refer to, but the
+    // judge does.
     let keyword = definitions_keyword(&schema);
     let referred = protocol.checks.keys().map(|name| format!("/{keyword}/{name}"));
     let undecided = protocol.types.iter().filter(|def| matches!(def.shape, Shape::Undecided(_)));
