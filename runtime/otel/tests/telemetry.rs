@@ -1,5 +1,5 @@
-//! Traces and metrics, as OpenTelemetry's in-memory exporters record them. A separate program, because the providers
-//! are global.
+//! Traces and metrics, as OpenTelemetry's in-memory exporters record them. This is a separate program, because the
+//! providers are global.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

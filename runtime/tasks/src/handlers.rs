@@ -173,7 +173,7 @@ fn already_ended() -> ErrorObject {
     errors::invalid_params_in_words("params.taskId: the task has already ended")
 }
 
-/// Refuses a request because it runs as a task, or because it does not.
+/// Creates the error for a request that must run as a task, or must not.
 pub(super) fn refused(subject: &str, why: &str) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{subject:?} {why}"))
 }

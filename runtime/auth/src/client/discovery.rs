@@ -22,7 +22,7 @@ pub(super) struct Discovered {
     pub(super) has_no_metadata: bool,
 }
 
-/// `preferred` is the issuer to choose if the resource names several.
+/// Finds the authorization server. `preferred` is the issuer to choose if the resource names several.
 pub(super) async fn discover(
     fetcher: &Fetcher,
     server_url: &Url,

@@ -120,7 +120,7 @@ impl PendingLogin for Listening {
 }
 
 impl Listening {
-    /// Responds with 404 to requests for anything else, such as an icon.
+    /// Waits for the authorization response. Responds with 404 to requests for anything else, such as an icon.
     async fn response(&self, request: &AuthorizationRequest) -> Result<Url, BoxError> {
         let mut forged = 0;
         loop {

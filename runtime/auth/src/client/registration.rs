@@ -56,7 +56,7 @@ pub(super) async fn identify(
     Ok(registered.into())
 }
 
-/// The configured client.
+/// Returns the configured client.
 ///
 /// Fails if it is registered with another authorization server.
 pub(super) fn registered(options: &OAuthOptions, issuer: &str) -> Result<Option<Identification>, OAuthError> {
