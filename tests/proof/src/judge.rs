@@ -56,7 +56,7 @@ impl Judge {
         let mut schema = schema.clone();
         // Rewrites nested unions first, because rewriting a union moves its members.
         unions.sort_by_key(|(pointer, _)| std::cmp::Reverse(pointer.matches('/').count()));
-        // The conditions of the rules have no bounds.
+        // Adds the bounds before the rules, because the conditions of the rules have none.
         bound_integers(&mut schema);
         for (pointer, rules) in &unions {
             decide(&mut schema, pointer, rules);
@@ -182,7 +182,7 @@ pub fn fixed_up(revision: &str, schema: &Value) -> Value {
 ///
 /// # Panics
 ///
-/// Panics if nothing repeats a definition of [`repeated`].
+/// Panics if no inline schema repeats a definition that [`repeated`] lists.
 #[must_use]
 pub fn with_references(extension: &str, schema: &Value) -> Value {
     let (mut schema, keyword) = (schema.clone(), definitions_keyword(schema));

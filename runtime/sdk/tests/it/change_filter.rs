@@ -118,7 +118,7 @@ async fn users_receive_only_changes_that_the_filter_allows() {
         };
         let (serving, other) = (server(), server());
         let url = serve(&serving).await;
-        // Without a client, it only connects to the bus.
+        // The other server has no client: it only connects to the bus.
         let _other = other.http(EndpointOptions::default()).expect("a sound server");
         let mut subscriptions = Vec::new();
         for (user, expected) in &cases {

@@ -140,7 +140,7 @@ async fn a_second_initialize_begins_a_new_session() {
     assert_eq!(remote.request(&modern_call(4, "logs")).await["error"]["code"], -32600, "it is still pending");
 }
 
-/// More subscriptions and requests than one session may have.
+/// All sessions together have more subscriptions and requests than one session may have.
 #[tokio::test]
 async fn sessions_keep_nothing_of_those_before() {
     let (server, mut ended) = server();

@@ -779,7 +779,7 @@ async fn changes_from_handlers_and_from_other_threads() {
     assert!(received.iter().any(|message| message["id"] == id && message["result"].is_object()), "{received:?}");
     assert!(received.iter().any(|message| message["method"] == "notifications/resources/list_changed"), "{received:?}");
     assert!(session.request("resources/read", json!({ "uri": "file:///made" })).await["result"].is_object());
-    // From a thread outside of the runtime.
+    // Tools can be removed from a thread outside of the runtime.
     std::thread::spawn(move || assert!(other.remove_tool("text"))).join().expect("removed");
     assert_eq!(session.remote.receive().await["method"], "notifications/tools/list_changed");
 }

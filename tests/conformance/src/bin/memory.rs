@@ -188,7 +188,7 @@ fn modern(method: &str, name: Option<&str>, members: &str, meta: &str) -> (Heade
     (headers, body.into())
 }
 
-/// Sends requests that do not end until one is refused. Returns the status of that one.
+/// Sends requests that never end, until one is refused. Returns the status of the refused request.
 async fn until_refused<F: Future<Output = anyhow::Result<Response<Body>>> + 'static>(
     limit: usize,
     mut request: impl FnMut(usize) -> F,
@@ -357,7 +357,7 @@ async fn unread_events() -> anyhow::Result<String> {
     bail!("all calls were accepted")
 }
 
-/// Calls a tool of a session that reports `text` once.
+/// In a session, calls a tool that reports `text` once.
 async fn report(endpoint: &Endpoint, headers: &Headers, id: usize, text: &str) -> anyhow::Result<Response<Body>> {
     let params = json!({ "name": "report", "arguments": { "x": text }, "_meta": { "progressToken": id } });
     let body = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });

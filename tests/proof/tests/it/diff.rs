@@ -1,5 +1,5 @@
-//! Compares the verdicts of `diff` with samples and with lists written by hand. A reader must accept every document of
-//! a type that `diff` calls compatible.
+//! Compares the verdicts of `diff` with samples and with lists written by hand. If `diff` calls a type compatible, the
+//! receiving version must accept every document of that type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
