@@ -8,9 +8,9 @@
 //! # }
 //! ```
 //!
-//! Each request and notification has a span on both sides, of kind client where it is sent and server where it is
-//! received. Its duration is recorded in `mcp.client.operation.duration` or `mcp.server.operation.duration`, and that
-//! of legacy sessions in `mcp.client.session.duration` and `mcp.server.session.duration`.
+//! Each request and notification has a span of kind client where it is sent, and one of kind server where it is
+//! received. Its duration is recorded in `mcp.client.operation.duration` or `mcp.server.operation.duration`. The
+//! duration of a legacy session is recorded in `mcp.client.session.duration` or `mcp.server.session.duration`.
 //!
 //! These metrics have no names in the conventions yet:
 //!

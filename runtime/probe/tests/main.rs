@@ -441,7 +441,7 @@ fn trace_reads_captured_logs() {
         assert!(answer.out.contains(part), "{part:?} is not in:\n{}", answer.out);
     }
     assert_eq!((answer.code, answer.err.as_str()), (Some(0), ""), "{}", answer.out);
-    // The line of a message.
+    // The output shows the line number of each message.
     assert!(answer.out.starts_with("        2 client"), "{}", answer.out);
     std::fs::write(&file, "started\n").expect("written");
     for (file, part) in

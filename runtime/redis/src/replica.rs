@@ -64,7 +64,7 @@ impl Replica {
     }
 
     /// Writes the lease again, in case Redis has lost it. Unlike [`renew_lease`](Self::renew_lease), does not wait for
-    /// others. If the replica leaves at the same time, the lease may come back until it expires.
+    /// other commands. If the replica leaves at the same time, the lease may come back until it expires.
     pub(crate) async fn write_lease(&self) -> Result<(), StoreError> {
         if self.has_left.load(Ordering::SeqCst) {
             return Ok(());

@@ -54,7 +54,7 @@ impl Replica {
             let created: u64 = created.trim_end_matches(':').parse().map_err(corrupt)?;
             keys.push((created, *key));
         }
-        // The newest key that all replicas know or, failing that, the oldest.
+        // Sign with the newest key that all replicas know or, failing that, with the oldest key.
         let known = keys.iter().position(|(created, _)| now.saturating_sub(*created) >= grace);
         let (_, signing) = match known {
             Some(index) => keys.remove(index),

@@ -205,7 +205,7 @@ pub fn with_references(extension: &str, schema: &Value) -> Value {
     }
     if !repeated(extension).is_empty() {
         let definitions = schema[keyword].as_object_mut().expect("the definitions");
-        // Definitions that were inside a definition and refer to themselves.
+        // Removes definitions that were inside another definition and that only they themselves still refer to.
         let locals: Vec<String> = definitions.keys().filter(|name| name.ends_with("__schema0")).cloned().collect();
         for local in locals {
             let reference = format!("\"#/{keyword}/{local}\"");
