@@ -57,7 +57,7 @@ async fn secrets_are_neither_logged_nor_shown() {
     }
 }
 
-/// The MCP server names the authorization server. A malicious one must get no secret, signature or assertion.
+/// A malicious MCP server may name an authorization server of its own, which must get no secret, signature or assertion.
 #[tokio::test]
 async fn secrets_reach_only_the_issuer_that_they_belong_to() {
     const HONEST: &str = "https://honest.example";

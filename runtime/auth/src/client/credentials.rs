@@ -1,4 +1,4 @@
-//! Access and refresh tokens, and what refreshing them takes.
+//! Access and refresh tokens, and what is needed to refresh them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

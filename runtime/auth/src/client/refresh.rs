@@ -66,7 +66,7 @@ impl OAuthClient {
         self.token_endpoint(credentials, client).request(&params).await.map(Some)
     }
 
-    /// Does nothing if the authorization server does not support it.
+    /// Does nothing if the authorization server does not support revocation.
     pub(super) async fn revoke(&self, credentials: &Credentials) -> Result<(), OAuthError> {
         let Some(client) = self.known_client(credentials).await? else { return Ok(()) };
         match self.request_revocation(credentials, &client).await {
