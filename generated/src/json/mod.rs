@@ -28,8 +28,8 @@ pub(crate) use reference::compact;
 /// [`pointer`] and the iterators return parts of the text as [`JsonRef`]. Each call reads the text up to its result, so
 /// decode the value to read more than a few members.
 ///
-/// If a name occurs more than once in an object, the last member counts. A generated type rejects it if it has a field of
-/// that name.
+/// If a name occurs more than once in an object, the last member counts. A generated type with a field of that name
+/// rejects the object.
 ///
 /// ```
 /// use mcpgen_types::Json;
@@ -179,7 +179,7 @@ impl Json {
         }
     }
 
-    /// Returns the JSON text in the memory that it was read into.
+    /// Returns the JSON text, reusing the memory that it was read into.
     #[must_use]
     pub fn into_text(self) -> String {
         match self.0 {

@@ -35,7 +35,7 @@ async fn secrets_are_neither_logged_nor_shown() {
         shown += &format!("{oauth:?} {options:?} {client:?}");
         oauth.log_out().await.expect("a writable store");
     }
-    // Errors that concern secrets.
+    // Cause errors that concern secrets.
     let key = SigningKey::generate().expect("a key");
     let mut wrong = options();
     wrong.client = Some(RegisteredClient::with_secret("https://other.example", "c", "client-secret-configured"));
