@@ -41,7 +41,8 @@ pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> R
 
 /// Builds the model of a revision from its normal form.
 ///
-/// # Errors Returns [`Error::Schema`] with every undecidable union and every inconsistent message.
+/// # Errors
+/// Returns [`Error::Schema`] with every undecidable union and every inconsistent message.
 pub fn build(
     normalised: Normalised,
     mapping: Option<&Mapping>,
