@@ -507,7 +507,7 @@ impl Type {
         }
     }
 
-    /// Returns the named type held by value: not through a list or map.
+    /// Returns the named type that the expression holds by value, not through a list or map.
     pub fn by_value(&self) -> Option<TypeId> {
         match self {
             Type::Named(id) => Some(*id),

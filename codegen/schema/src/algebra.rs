@@ -55,7 +55,8 @@ impl<'a> Algebra<'a> {
 
     /// Returns a copy in which every `allOf` is replaced by the intersection it stands for.
     ///
-    /// # Errors Fails if an intersection is recursive or grows too large.
+    /// # Errors
+    /// Fails if an intersection is recursive or grows too large.
     pub fn resolve(&self, schema: &Schema) -> Result<Schema, Unresolved> {
         self.steps.set(0);
         self.resolve_at(schema, 0)

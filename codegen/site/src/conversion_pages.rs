@@ -177,7 +177,7 @@ impl ConversionPages<'_> {
         sentences
     }
 
-    /// Describes what a member that the target requires is set to.
+    /// Describes the value that a conversion gives to a member that the target requires.
     fn added(&self, rule: Option<usize>, content: usize) -> String {
         match (rule.map(|rule| &self.rules.members[rule].action), &self.conversions.classes[content]) {
             (Some(Action::Default { value, .. }), _) => format!("it is set to {}", code(&value.to_string())),

@@ -115,7 +115,7 @@ fn hidden(text: &str) -> impl Iterator<Item = char> + '_ {
     near.filter(is_found).map(|((c, _), _)| c)
 }
 
-/// Returns whether people do not see a character. Line breaks are layout.
+/// Returns whether a character is invisible to people. Line breaks are layout.
 fn is_hidden(c: char) -> bool {
     let is_layout = matches!(c, ' '..='~' | '\n' | '\r' | '\t');
     let is_selector = matches!(c, '\u{fe00}'..='\u{fe0d}' | '\u{e0100}'..='\u{e01ef}');

@@ -176,8 +176,8 @@ fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Opt
     (!required.is_empty()).then(|| listed(&required))
 }
 
-/// Returns the alternatives in the checks. Each is the list of members that it requires, without those that all of them
-/// require.
+/// Returns the alternatives in the checks. For each, lists the members that it requires, except those that every
+/// alternative requires.
 fn alternatives<'c>(checks: &[&'c Check]) -> Option<Vec<Vec<&'c str>>> {
     fn required<'c>(check: &'c Check, names: &mut Vec<&'c str>) {
         match check {

@@ -33,7 +33,7 @@ struct Convention<'c> {
 }
 
 impl Convention<'_> {
-    /// Returns the check of the usual values of a schema.
+    /// Returns the check that accepts only the usual values of a schema.
     fn value(&self, check: &Check) -> Check {
         let inside = self.inside(check);
         let mut said = Said::default();

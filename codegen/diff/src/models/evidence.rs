@@ -35,7 +35,7 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// Returns the evidence of verdicts on a change that no document shows.
+    /// Returns the evidence for the verdicts on a change that no document can show.
     pub(crate) fn of(rule: Rule, lists: ListVerdicts) -> Evidence {
         match lists.remembered_list.max(lists.stored_workflow) {
             _ if !rule.concerns(&Axis::LISTS) => Evidence::None,
@@ -100,7 +100,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Creates a verdict that no document shows.
+    /// Creates a verdict without a witness.
     pub(super) fn new(verdict: Verdict, evidence: Evidence) -> Answer {
         Answer { verdict, evidence, witness: None, unknown: None }
     }

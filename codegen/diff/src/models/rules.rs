@@ -190,7 +190,7 @@ pub enum Action {
     None,
 }
 
-/// A row of a table.
+/// An entry of `rules/*.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleRow {
@@ -299,7 +299,7 @@ impl Rule {
         }
     }
 
-    /// Returns the rule that replaces a rule of schemas for the arguments of tools.
+    /// For a rule about schemas, returns the rule that replaces it for the arguments of tools.
     pub(crate) fn of_arguments(self) -> Rule {
         TABLE.iter().find(|(_, row)| row.replaces.contains(&self)).map_or(self, |(rule, _)| *rule)
     }

@@ -111,7 +111,7 @@ impl<'p> Values<'p> {
         outcome
     }
 
-    /// Returns whether two definitions have the same structure, as a renamed definition does.
+    /// Returns whether two definitions have the same structure, so that one may be the other one under a new name.
     pub(super) fn same(&self, old: TypeId, new: TypeId) -> bool {
         // The sorted names of an object's members. `None` if the type says too little to be recognised by it.
         let members = |protocol: &Protocol, id: TypeId| match &protocol.types[id].shape {

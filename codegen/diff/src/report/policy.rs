@@ -61,7 +61,8 @@ impl Policy {
 
     /// Reads the text of a policy, and returns the part for the subject. Every name in it must be known.
     ///
-    /// # Errors [`Error::Usage`], which names the place in the file.
+    /// # Errors
+    /// [`Error::Usage`], which names the place in the file.
     pub fn parse(file: impl Into<String>, text: &str, subject: Subject) -> Result<Policy, Error> {
         let file = file.into();
         let parsed: PolicyFile = toml::from_str(text).map_err(|error| Error::Usage(format!("{file}: {error}")))?;

@@ -42,7 +42,7 @@ pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> R
 /// Builds the model of a revision from its normal form.
 ///
 /// # Errors
-/// Returns [`Error::Schema`] with every undecidable union and every message that does not make sense.
+/// Returns [`Error::Schema`] with every undecidable union and every inconsistent message.
 pub fn build(
     normalised: Normalised,
     mapping: Option<&Mapping>,

@@ -16,7 +16,7 @@ pub(super) fn render(report: &Report) -> String {
     page(report).render()
 }
 
-/// Writes the parts of the page of a report, for a frame of your own.
+/// Returns the parts of a report's page, so that callers can put them into a frame of their own.
 pub fn page(report: &Report) -> Page {
     let title = format!("{}: {} → {}", report.subject.title(), visible(&report.old.label), visible(&report.new.label));
     let mut sections = vec![

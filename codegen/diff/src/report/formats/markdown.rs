@@ -11,7 +11,7 @@ use crate::report::judgement::{Judged, Suppressed};
 
 /// The maximum number of characters in a comment on GitHub. We count bytes, which are never fewer.
 const LIMIT: usize = 65_536;
-/// The number of bytes that lists leave for the following text.
+/// The number of bytes that lists leave free for the text after them.
 const RESERVE: usize = 1_024;
 /// The number of items of a list that are not collapsed.
 const OPEN: usize = 10;
