@@ -42,7 +42,7 @@ pub(super) fn in_json_terms(message: &str) -> String {
 /// Returns the JSON name for an expected struct, enum or tuple, without the Rust type's name.
 fn kind(expected: &str) -> Option<String> {
     if let Some((_, name)) = KINDS.iter().find(|(kind, _)| expected.starts_with(kind)) {
-        // A struct may also be written as an array.
+        // serde also accepts an array in place of a struct.
         let length = expected.split_once(" with ").map(|(_, length)| length);
         return Some(match (*name, length) {
             ("object", Some(length)) => format!("object, or array of {length}"),
