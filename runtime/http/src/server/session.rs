@@ -180,7 +180,7 @@ impl Session {
             inbox_bytes: inbox_bytes(options.body),
             requests: permits(options.requests_per_session),
             open_streams: permits(options.streams_per_session),
-            // A later home must not reuse an earlier home's numbers.
+            // A later home must not reuse an earlier home's stream numbers.
             streams: Mutex::new(Streams { count: epoch << 32, ..Streams::default() }),
             standalone: Mutex::new(standalone),
             stream_bytes,
