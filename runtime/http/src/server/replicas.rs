@@ -374,12 +374,12 @@ async fn renew(weak: Weak<EndpointState>) {
     }
 }
 
-/// This replica does not run the session that a request was forwarded for.
+/// Refuses a forwarded request, because this replica does not run its session.
 fn misdirected() -> Refusal {
     Refusal::new(StatusCode::MISDIRECTED_REQUEST, "this replica does not run the session")
 }
 
-/// The session has no home at the moment.
+/// Refuses a request while its session has no home.
 fn moving() -> Refusal {
     Refusal::busy("the session is moving to another replica; try again")
 }

@@ -138,7 +138,7 @@ const EVENT_PREFIX: usize = 8;
 
 pub(super) struct PostedMessage {
     pub(super) arrived: Inbound,
-    /// The IDs of its requests, and a permit to handle them.
+    /// The IDs of the requests in the message, and a permit to handle them.
     pub(super) requests: Option<(Vec<RequestId>, Permit)>,
     /// Requests that change the session's state, with the memory that it will retain.
     pub(super) changes: Vec<(RequestId, StateChange, Charge)>,
@@ -578,7 +578,7 @@ impl Session {
         self.streams().resumable.insert(stream, self.max_resumable);
         self.trim_streams();
         if let Some(stored) = stored {
-            // Without the store, the client can still resume the stream here.
+            // If the store does not respond, the client can still resume the stream on this replica.
             let _ = tokio::time::timeout(STORE_TIMEOUT, stored).await;
         }
     }

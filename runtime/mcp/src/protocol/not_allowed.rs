@@ -17,7 +17,7 @@ pub enum NotAllowed {
     Capability {
         /// The method of the message.
         method: String,
-        /// The side that would declare the capability.
+        /// The side that has to declare the capability.
         role: Role,
         /// The path of the capability, such as `elicitation.url`.
         capability: String,

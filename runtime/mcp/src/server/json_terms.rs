@@ -18,7 +18,7 @@ const NAMES: [(&[&str], &str); 14] = [
     (&["unit", "unit value"], "null"),
 ];
 
-/// Rust's kinds of types, as they precede a type's name.
+/// The words before a type's name in serde's messages, such as `struct`, and the JSON names for them.
 const KINDS: [(&str, &str); 9] = [
     ("struct variant ", "object"),
     ("tuple variant ", "array"),
