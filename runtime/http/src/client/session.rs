@@ -16,7 +16,7 @@ use crate::headers::SESSION;
 
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// How long a new session waits for its log level. If the server does not set it, the session is used all the same.
+/// How long a new session waits for its log level. If the server does not set it, the session is used anyway.
 const SET_LEVEL: Duration = Duration::from_secs(5);
 
 /// The messages with which a session begins.

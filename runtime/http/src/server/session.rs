@@ -40,7 +40,7 @@ use crate::headers::SESSION;
 /// How long a POST waits for its first message before the response becomes an event stream.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a stream waits to be known to the replicas' store.
+/// How long to wait until the replicas' store knows a stream.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long to keep a session that the client never uses after `initialize`.

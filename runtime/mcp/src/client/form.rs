@@ -198,7 +198,7 @@ impl Field {
         }
     }
 
-    /// Converts what the user has entered. Input that does not fit the kind stays text, and is refused later.
+    /// Converts what the user has entered. Input that does not fit the field's kind stays text, and is refused later.
     fn value(&self, entered: &str) -> Value {
         match &self.kind {
             FieldKind::Text => entered.into(),

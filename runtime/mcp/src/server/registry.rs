@@ -141,7 +141,7 @@ impl<T: Entry> Registry<T> {
         self.is_declared.store(true, Ordering::Release);
     }
 
-    /// Returns whether the list is served, even if it has become empty.
+    /// Returns whether the list is served. It still is after it has become empty.
     pub(super) fn is_declared(&self) -> bool {
         self.is_declared.load(Ordering::Acquire)
     }
