@@ -36,7 +36,7 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// Refuses a request that another process may have handled, so that the client must not retry.
+    /// Refuses a request that another process may have handled. The client must not retry it.
     pub(super) fn lost(error: StoreError) -> Self {
         Self { header: None, ..error.into() }
     }

@@ -572,7 +572,7 @@ impl Session {
         Ok(stream)
     }
 
-    /// Keeps a stream for a client that resumes. Waits until other replicas could resume it, too.
+    /// Keeps a stream for a client that resumes. Waits until other replicas can resume it, too.
     async fn keep(&self, stream: &Arc<Stream>) {
         let stored = stream.store();
         self.streams().resumable.insert(stream, self.max_resumable);
