@@ -276,8 +276,8 @@ impl Session {
     }
 
     /// Passes the journal's messages to the connection on behalf of `principal`. No request waits for their responses,
-    /// which are dropped. If a resource subscription succeeds, the client is notified of the resource, because it may
-    /// have missed changes.
+    /// which are dropped. If a resource subscription succeeds, the client is notified that the resource has changed,
+    /// because it may have missed changes.
     pub(super) fn replay(
         &self,
         journal: impl IntoIterator<Item = JournalEntry>,

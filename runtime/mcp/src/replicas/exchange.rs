@@ -35,7 +35,7 @@ pub trait ExchangeBus: Send + Sync + 'static {
 /// Handles a forwarded request.
 pub type Answer = Box<dyn Fn(ForwardedRequest) -> BoxFuture<'static, ForwardedResponse> + Send + Sync>;
 
-/// A response body as the frames that the server produced. An error ends it.
+/// A response body, in the frames that the server produced. The body ends after an error.
 pub type Frames = BoxStream<'static, Result<Bytes, StoreError>>;
 
 /// An HTTP request to forward.
