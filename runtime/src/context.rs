@@ -69,7 +69,7 @@ impl AwaitableFlag {
     }
 
     async fn wait(&self) {
-        // Created before the flag is read, so that a wake-up in between is not lost.
+        // Create this before the flag is read, so that a wake-up in between is not lost.
         let notified = self.notify.notified();
         self.is_awaited.store(true, Ordering::SeqCst);
         if !self.is_set() {

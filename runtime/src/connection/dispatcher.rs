@@ -312,7 +312,7 @@ impl<S: RequestService> Dispatcher<S> {
     }
 
     /// Sends a response now if the outbox has room, and otherwise queues it like a request. Waiting here would stop
-    /// reading, and two peers that wait for each other to read deadlock.
+    /// reading, and two peers that wait for each other to read would deadlock.
     async fn send(&mut self, response: Outbound) {
         if let Err(response) = self.shared.peer.try_send(response) {
             let memory = Memory { held: response.bytes.len(), decoded: 0 };

@@ -350,7 +350,7 @@ impl Context {
         let Some(params) = params() else { return };
         let peer = self.peer();
         tokio::select! {
-            // A disconnected peer misses nothing.
+            // An error means that the peer has disconnected, so nobody misses the notification.
             _ = peer.raw_notify(method, Some(params)) => {}
             () = self.cancelled() => {}
         }

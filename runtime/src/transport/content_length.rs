@@ -93,7 +93,7 @@ fn invalid(why: String) -> io::Error {
 }
 
 impl Decoder for ContentLength {
-    /// Messages that are too long are items, because a codec error would end the stream.
+    /// A message that is too long is an item rather than a codec error, which would end the stream.
     type Item = Result<Vec<u8>, ReceiveError>;
     type Error = io::Error;
 

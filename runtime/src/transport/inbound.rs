@@ -67,8 +67,8 @@ impl Inbound {
         self.parsed.as_ref().map_or_else(|| Frame::is_batch(&self.bytes), |parsed| parsed.is_batch)
     }
 
-    /// Returns the bytes if they cannot be a message, such as a line that was logged to the same stream, even one in
-    /// JSON. Returns `None` if they may be one, or are parsed already.
+    /// Returns the bytes if they cannot be a message, such as a log line on the same stream, even if it is JSON.
+    /// Returns `None` if they may be one, or are parsed already.
     #[must_use]
     pub fn stray(&self) -> Option<&[u8]> {
         let text = self.bytes.trim_ascii_start();

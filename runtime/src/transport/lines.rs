@@ -95,7 +95,7 @@ impl Lines {
 }
 
 impl Decoder for Lines {
-    /// Lines that are too long are items, because a codec error would end the stream.
+    /// A line that is too long is an item rather than a codec error, which would end the stream.
     type Item = Result<Vec<u8>, ReceiveError>;
     type Error = io::Error;
 

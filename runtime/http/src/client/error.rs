@@ -12,8 +12,8 @@ use tower::BoxError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The server responded with an error status and without a JSON-RPC response to the request. If the body is some
-    /// other JSON-RPC error, its message is shown.
+    /// The server responded with an error status and without a JSON-RPC response to the request. If the body is a
+    /// JSON-RPC error without the request's ID, the message of that error is shown.
     #[error("the server responded with {status}{}{}", remedy(*status), error_text(body))]
     Status {
         /// The HTTP status.

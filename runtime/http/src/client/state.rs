@@ -52,8 +52,8 @@ pub(super) struct State {
     pub(super) session_headers: SessionHeaders,
     /// The session's `initialize` request, sent again to replace the session.
     pub(super) initialize: Option<Arc<OutgoingMessage>>,
-    /// The last `logging/setLevel` that succeeded. Sent first in a new session, so that repeated requests do not log
-    /// more than before.
+    /// The last `logging/setLevel` that succeeded. Sent first in a new session, so that requests repeated there do not
+    /// log more than before.
     pub(super) set_level: Option<Arc<OutgoingMessage>>,
     pub(super) listening: CancellationToken,
     /// Sessions replaced since the last response to a request.

@@ -90,8 +90,8 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
 /// the client does not read count toward no limit, so they must stay small.
 const MAX_QUOTED: usize = 1024;
 
-/// Creates an error response. Leaves out an unknown ID and one longer than [`MAX_QUOTED`], truncates a longer message,
-/// and drops longer data.
+/// Creates an error response. Leaves out an ID that is unknown or longer than [`MAX_QUOTED`], truncates a longer
+/// message, and drops longer data.
 pub(super) fn error(status: StatusCode, id: ErrorId, mut error: ErrorObject) -> Response<Body> {
     let id = match id {
         ErrorId::Id(RequestId::String(id)) if id.len() > MAX_QUOTED => ErrorId::Absent,

@@ -211,7 +211,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
             };
             let recorded = session::retained_cost(change.key.len() + change.message.len());
             let retained = match (is_initialize, change.is_reset) {
-                // The session also keeps the client's declarations.
+                // The session keeps the client's declarations as well.
                 (true, _) => recorded + inbound.size(),
                 (_, true) => 0,
                 (_, false) => recorded,

@@ -31,7 +31,7 @@ struct Queue {
 }
 
 enum Job {
-    /// Creates the stream, then signals so on the channel.
+    /// Creates the stream, then sends a signal through the channel.
     Open(u64, Arc<[RequestId]>, oneshot::Sender<()>),
     Append(u64, Arc<[RequestId]>, StoredEvent),
     Remove(u64),

@@ -15,7 +15,7 @@ pub(super) type Permit = Arc<HeldPermits>;
 
 /// What a permit holds.
 pub(super) struct HeldPermits {
-    /// Memory of the request and of messages on its behalf.
+    /// The memory of the request and of messages sent on its behalf.
     pub(super) memory: Arc<Charge>,
     _total: OwnedSemaphorePermit,
     _session: Option<OwnedSemaphorePermit>,

@@ -52,7 +52,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
     ///
     /// # Errors
     ///
-    /// 404 if the session does not exist, has ended, or belongs to another owner.
+    /// Fails with 404 if the session does not exist, has ended, or belongs to another owner.
     pub(super) async fn find(&self, caller: &Caller) -> Result<Option<Found>, Refusal> {
         let shared = &self.shared;
         let Some(id) = caller.parts.headers.get(SESSION) else { return Ok(None) };
@@ -293,7 +293,7 @@ impl EndpointState {
         self.options.idle.saturating_add(MARGIN)
     }
 
-    /// Changes to lists that a client may have missed while its session had no home.
+    /// Returns the changes to lists that a client may have missed while its session had no home.
     fn missable_changes(&self) -> Vec<Change> {
         let config = self.config.read();
         let lists = [("tools", Change::Tools), ("prompts", Change::Prompts), ("resources", Change::Resources)];
@@ -374,12 +374,12 @@ async fn renew(weak: Weak<EndpointState>) {
     }
 }
 
-/// This replica does not run the session that a request was forwarded for.
+/// Refuses a forwarded request, because this replica does not run its session.
 fn misdirected() -> Refusal {
     Refusal::new(StatusCode::MISDIRECTED_REQUEST, "this replica does not run the session")
 }
 
-/// The session has no home at the moment.
+/// Refuses a request while its session has no home.
 fn moving() -> Refusal {
     Refusal::busy("the session is moving to another replica; try again")
 }

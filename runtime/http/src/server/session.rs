@@ -40,7 +40,7 @@ use crate::headers::SESSION;
 /// How long a POST waits for its first message before the response becomes an event stream.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a stream waits to be known to the replicas' store.
+/// How long to wait until the replicas' store knows a stream.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long to keep a session that the client never uses after `initialize`.
@@ -138,7 +138,7 @@ const EVENT_PREFIX: usize = 8;
 
 pub(super) struct PostedMessage {
     pub(super) arrived: Inbound,
-    /// The IDs of its requests, and a permit to handle them.
+    /// The IDs of the requests in the message, and a permit to handle them.
     pub(super) requests: Option<(Vec<RequestId>, Permit)>,
     /// Requests that change the session's state, with the memory that it will retain.
     pub(super) changes: Vec<(RequestId, StateChange, Charge)>,
@@ -180,7 +180,7 @@ impl Session {
             inbox_bytes: inbox_bytes(options.body),
             requests: permits(options.requests_per_session),
             open_streams: permits(options.streams_per_session),
-            // A later home must not reuse an earlier home's numbers.
+            // A later home must not reuse an earlier home's stream numbers.
             streams: Mutex::new(Streams { count: epoch << 32, ..Streams::default() }),
             standalone: Mutex::new(standalone),
             stream_bytes,
@@ -276,8 +276,8 @@ impl Session {
     }
 
     /// Passes the journal's messages to the connection on behalf of `principal`. No request waits for their responses,
-    /// which are dropped. If a resource subscription succeeds, the client is notified of the resource, because it may
-    /// have missed changes.
+    /// which are dropped. If a resource subscription succeeds, the client is notified that the resource has changed,
+    /// because it may have missed changes.
     pub(super) fn replay(
         &self,
         journal: impl IntoIterator<Item = JournalEntry>,
@@ -572,13 +572,13 @@ impl Session {
         Ok(stream)
     }
 
-    /// Keeps a stream for a client that resumes. Waits until other replicas could resume it, too.
+    /// Keeps a stream for a client that resumes. Waits until other replicas can resume it, too.
     async fn keep(&self, stream: &Arc<Stream>) {
         let stored = stream.store();
         self.streams().resumable.insert(stream, self.max_resumable);
         self.trim_streams();
         if let Some(stored) = stored {
-            // Without the store, the client can still resume the stream here.
+            // If the store does not respond, the client can still resume the stream on this replica.
             let _ = tokio::time::timeout(STORE_TIMEOUT, stored).await;
         }
     }

@@ -349,7 +349,7 @@ impl State {
         }
     }
 
-    /// Replaces a response that is too large to retain by an error response, so that a client that resumes still gets
+    /// Replaces a response that is too large to retain with an error response, so that a client that resumes still gets
     /// one.
     fn replace_response(&mut self, most: usize) {
         let Some(last) = self.events.back_mut() else { return };

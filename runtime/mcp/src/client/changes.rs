@@ -66,7 +66,7 @@ impl<S: RequestService> Client<S> {
         let subscribed = Subscribed::new(self.peer.clone(), Arc::clone(&self.subscribed));
         let mut legacy = Legacy { inbox, peer: self.peer.clone(), _listener: listener, subscribed };
         for uri in filter.resource_subscriptions.iter().flatten() {
-            // Counted before the call, so that the end of another subscription does not unsubscribe this one.
+            // Count the URI before the call, so that the end of another subscription does not unsubscribe it.
             legacy.subscribed.add(uri);
             self.raw_call("resources/subscribe", JsonObject::from([("uri", (&**uri).into())])).await?;
         }

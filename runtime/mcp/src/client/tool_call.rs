@@ -134,7 +134,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     }
 
     /// Sends the call and decodes its structured content. Without it, decodes the only content block as JSON
-    /// text, which is how tools did it before 2025-06-18.
+    /// text, which is how tools returned such content before 2025-06-18.
     ///
     /// # Errors
     ///

@@ -46,7 +46,7 @@ fn properties(
     if path.len() > DEEPEST {
         return Err(HeaderError { argument: path.join("."), why: "nested too deeply" });
     }
-    // Any other keyword may apply to several values, or none.
+    // A schema below any other keyword may apply to several values, or to none.
     let elsewhere = |keyword: &str| keyword != "properties" && keyword != "x-mcp-header" && !DATA.contains(&keyword);
     if members(schema).any(|(keyword, value)| elsewhere(&keyword) && mentions(value, DEEPEST)) {
         return Err(HeaderError { argument: path.join("."), why: "only allowed within `properties`" });

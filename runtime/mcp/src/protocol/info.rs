@@ -175,8 +175,8 @@ pub(super) fn check_declarations<const N: usize>(
     Ok(())
 }
 
-/// Returns whether capabilities contain one, such as `["resources", "subscribe"]`. A value of `false` or `null` does
-/// not count.
+/// Returns whether capabilities include this one, such as `["resources", "subscribe"]`. A value of `false` or `null`
+/// does not count.
 #[must_use]
 pub fn can(capabilities: JsonRef<'_>, path: &[&str]) -> bool {
     let found = path.iter().try_fold(capabilities, |value, name| value.get(name));

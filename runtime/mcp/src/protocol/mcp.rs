@@ -136,7 +136,7 @@ impl Protocol for Mcp {
     fn admit(&self, request: &Received<'_>) -> Result<Admission<Scope>, ErrorObject> {
         let begins_session = request.method == "initialize";
         if begins_session && request.in_batch {
-            // It would end the session that the batch belongs to.
+            // A new session would end the one that the batch belongs to.
             return Err(errors::invalid_request("initialize: expected outside of a batch"));
         }
         // A new session frees the IDs of the previous one.

@@ -424,7 +424,7 @@ fn missing_capability(
 /// Replaces error codes that modern revisions reserve.
 fn with_allowed_code(error: ErrorObject) -> ErrorObject {
     let code = match error.code.0 {
-        // "Resource not found" in legacy revisions.
+        // The code for "resource not found" in legacy revisions.
         -32002 => ErrorCode::INVALID_PARAMS,
         -32022..=-32020 => return error,
         -32099..=-32020 => ErrorCode::INTERNAL_ERROR,

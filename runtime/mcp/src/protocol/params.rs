@@ -100,7 +100,7 @@ pub(crate) struct ParamsInterner {
 
 /// The maximum number of targets to keep.
 const SUBJECTS: usize = 32;
-/// Length limit for a kept target or `_meta`, in bytes.
+/// The maximum length of a target or `_meta` to keep, in bytes.
 const LONGEST: usize = 2048;
 
 impl ParamsInterner {

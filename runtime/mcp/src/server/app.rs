@@ -60,7 +60,7 @@ pub struct App {
 }
 
 impl App {
-    /// Creates an app from the URI and name of its resource, and the page.
+    /// Creates an app from the URI and the name of its resource, and the HTML of its page.
     pub fn new(uri: impl Into<String>, name: impl Into<String>, html: impl Into<String>) -> Self {
         let resource = Resource::new(uri, name).with_mime_type(APP_MIME_TYPE);
         Self { resource, html: html.into(), meta: McpUiResourceMeta::new() }

@@ -171,8 +171,8 @@ fn declares_tasks(context: &Context) -> bool {
     context.peer().revision_rules().has_declared(&["tasks", "requests", "tools", "call"])
 }
 
-/// Returns name and arguments from params that have nothing else except `_meta`, as most do. `None` for all other
-/// params, which have to be decoded completely, valid or not.
+/// Returns the name and the arguments of a call whose params have nothing else except `_meta`, as most do. `None` for
+/// all other params, valid or not, which have to be decoded completely.
 fn name_and_arguments<'p>(params: Cursor<'p>, context: &Context) -> Option<(Cow<'p, str>, Option<Cursor<'p>>)> {
     let picked = Picked::from(params, &["name", "arguments", "_meta"]).ok()?;
     let [name, arguments, meta] = picked.values;

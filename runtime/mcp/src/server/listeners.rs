@@ -114,7 +114,7 @@ async fn send_changes(peer: Peer, pending: Arc<Pending>) {
             Change::Resource(uri) => Some(Json::from(&json!({ "uri": uri }))),
             _ => None,
         };
-        // Fails for capabilities that the server did not declare, whose notifications the client must not get.
+        // Fails if the server did not declare the capability, because the client must not get the notification then.
         let _ = peer.raw_notify(change.method(), params).await;
     }
 }

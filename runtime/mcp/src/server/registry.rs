@@ -68,7 +68,7 @@ impl<T: Entry> Registry<T> {
     /// Adds an entry, or replaces the one with the same key.
     pub(super) fn set(&self, entry: T) {
         let replaced = self.entries.write().insert(entry.key().to_owned(), Arc::new(entry));
-        // Dropped after the lock is released, as in `remove`.
+        // Dropped without the lock; see `remove`.
         drop(replaced);
         self.is_declared.store(true, Ordering::Release);
     }
@@ -111,7 +111,7 @@ impl<T: Entry> Registry<T> {
     ) -> Result<(Vec<Arc<T>>, Option<String>), ErrorObject> {
         let mut after = cursor.map(|cursor| decode_cursor(T::KIND, cursor)).transpose()?;
         let size = size.max(1);
-        // One more, to know whether another page has anything visible.
+        // Look for one more entry, to know whether another page has anything visible.
         let wanted = size.saturating_add(1);
         let mut page = Vec::new();
         while page.len() < wanted {
@@ -141,7 +141,7 @@ impl<T: Entry> Registry<T> {
         self.is_declared.store(true, Ordering::Release);
     }
 
-    /// Returns whether the list is served, even if it has become empty.
+    /// Returns whether the list is served. It still is after it has become empty.
     pub(super) fn is_declared(&self) -> bool {
         self.is_declared.load(Ordering::Acquire)
     }

@@ -154,7 +154,7 @@ impl RequestStateCodec {
     pub fn also_verify_with(mut self, key: impl AsRef<[u8]>) -> Result<Self, RequestStateError> {
         let mut keys = self.current_keys();
         keys.others.push(hmac_key(key.as_ref())?);
-        // Existing clones stay as they are.
+        // Existing clones keep their keys.
         self.keys = Arc::new(RwLock::new(keys));
         Ok(self)
     }

@@ -88,7 +88,7 @@ pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Map<String, 
             schema.remove("title");
             schema
         }
-        // `true` or `false`.
+        // The schema is `true` or `false`.
         value => Map::from_iter([("const".to_owned(), value)]),
     }
 }

@@ -218,7 +218,7 @@ pub trait ToolRunner: fmt::Debug + Send + Sync + 'static {
         let _ = setup;
     }
 
-    /// Completes the tool's description in a list.
+    /// Completes the description of the tool when it is listed.
     fn list(&self, context: &Context, tool: &mut Tool) {
         let _ = (context, tool);
     }

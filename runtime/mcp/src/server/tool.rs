@@ -305,7 +305,7 @@ pub struct ToolInfo {
     tool: Tool,
     /// The schema's first problem, reported when the server starts.
     problem: Option<DefinitionError>,
-    /// Whether the function takes arguments. If not, and without a schema, the tool accepts none.
+    /// Whether the function takes arguments. If it does not, and there is no schema, the tool accepts none.
     takes_arguments: bool,
     runner: Option<Arc<dyn ToolRunner>>,
 }

@@ -77,7 +77,7 @@ pub(super) trait Visible: Send + Sync {
     fn item(&self) -> Item<'_>;
 }
 
-/// A caller, for checking what it can see.
+/// A caller, and what decides which items it can see.
 #[derive(Clone, Copy)]
 pub(super) struct Viewer<'a> {
     /// Decides what the caller can see. `None` if everyone sees everything.

@@ -1,4 +1,4 @@
-//! What a client connects over.
+//! Whether a client connects over streams or to a process.
 
 use std::time::Duration;
 

@@ -143,7 +143,7 @@ impl Process {
     }
 }
 
-/// A server started by the client failed during the connection. [`CallError::downcast_ref`] finds this in
+/// A server that the client had started exited while it was connected. [`CallError::downcast_ref`] finds this in
 /// [`CallError::ConnectionFailed`].
 ///
 /// [`CallError::ConnectionFailed`]: mcpgen_runtime::CallError::ConnectionFailed
