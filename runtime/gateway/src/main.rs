@@ -1,5 +1,7 @@
 //! The command `mcpgen-gateway`.
 
+#[cfg(feature = "otel")]
+mod otel;
 mod shell;
 
 use std::io::{IsTerminal, Write as _};
@@ -128,6 +130,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Man { command } => return print(&shell::man(Cli::command(), command.as_deref())?),
     };
     config.check()?;
+    #[cfg(feature = "otel")]
+    let _telemetry = otel::install()?;
     // The messages of one client are handled fastest on one thread.
     let mut runtime = match config.http.is_some() {
         true => tokio::runtime::Builder::new_multi_thread(),
