@@ -1,7 +1,5 @@
 //! The command `mcpgen-gateway`.
 
-#[cfg(feature = "otel")]
-mod otel;
 mod shell;
 
 use std::io::{IsTerminal, Write as _};
@@ -131,7 +129,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     };
     config.check()?;
     #[cfg(feature = "otel")]
-    let _telemetry = otel::install()?;
+    let _exported = mcpgen_otel::export("mcpgen-gateway").map_err(|error| anyhow::anyhow!(error))?;
     // The messages of one client are handled fastest on one thread.
     let mut runtime = match config.http.is_some() {
         true => tokio::runtime::Builder::new_multi_thread(),
