@@ -177,8 +177,8 @@ fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
 /// Later stages recurse through references that stay on the same value, so chains of them are limited.
 const MAX_REFERENCES: usize = 64;
 
-/// Returns the definitions that refer to themselves, or through too many others, without an array or object in between.
-/// Each comes with a reason and a remedy.
+/// Returns the definitions whose references, without an array or object in between, lead back to themselves or form too
+/// long a chain. Each comes with a reason and a remedy.
 fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static str)> {
     let edges: Vec<Vec<usize>> = checks
         .values()
@@ -261,7 +261,7 @@ impl Facts<'_> {
 
 /// Returns the schema as JSON text without its prose, in file order.
 pub fn facts_only(document: &Document) -> String {
-    // `$defs` as container leaves references unchanged.
+    // With `$defs` as the container, references stay as they are.
     Facts { container: "$defs", references: None }.schema(&document.root, "").to_pretty()
 }
 

@@ -55,7 +55,7 @@ fn references_lead_to_files() {
         ("https://example.com/shape.json", &ReadOptions::default(), Err("is not a reference to a definition")),
         // Relative to the file that contains the reference.
         ("parts/lid.json#/definitions/Lid", &ReadOptions::default(), Ok(vec!["A", "lid", "hinge", "Lid"])),
-        // The file as a whole is no schema, but this part is.
+        // The file as a whole is not a schema, but this part is.
         (
             "parts/group.json#/parts/lid",
             &ReadOptions::default(),
@@ -334,7 +334,7 @@ fn annotations_are_ignored() {
         ("$vocabulary", &ReadOptions::default(), true),
         ("ui", &ReadOptions::default(), false),
         ("ui", &declared, true),
-        // Means something in OpenAPI.
+        // OpenAPI gives this keyword a meaning.
         ("nullable", &ReadOptions::default(), false),
     ] {
         assert_eq!(check(keyword, options), accepted, "{keyword}");

@@ -97,7 +97,7 @@ impl Values<'_> {
         if of_types.verdict == Verdict::Breaking { of_types } else { answer }
     }
 
-    /// Returns two types as checks. Several differences ask about the same ones.
+    /// Returns two types as checks, which are kept, because several differences need the same ones.
     fn versions(&self, old: &Type, new: &Type, is_64_bit: bool) -> Rc<Versions> {
         let mut kept = self.as_checks.borrow_mut();
         if kept.len() >= MOST_KEPT {
@@ -165,7 +165,7 @@ fn is_same_scope(old: &[&Check], before: &Protocol, new: &[&Check], after: &Prot
     true
 }
 
-/// Returns the members that an object requires, of those in the alternatives of these checks.
+/// Lists the members in the alternatives of these checks that the object requires.
 fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Option<String> {
     let Resolved::Object(object) = protocol.resolved(content) else { return None };
     let alternatives = alternatives(checks)?;

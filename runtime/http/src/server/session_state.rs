@@ -31,10 +31,10 @@ struct Part {
     _memory: Charge,
 }
 
-/// The most parts, including pending ones.
+/// The maximum number of parts, including pending ones.
 const MAX_PARTS: usize = 2048;
 
-/// The most bytes of messages behind the parts, including pending ones.
+/// The maximum number of bytes of messages behind the parts, including pending ones.
 const MAX_BYTES: usize = 4 << 20;
 
 impl SessionState {
@@ -71,7 +71,7 @@ impl SessionState {
         Some(JournalEntry::new(key, (!is_reset).then(|| Bytes::from(message))))
     }
 
-    /// Whether a request without a response would change the state.
+    /// Returns whether the session waits for a response that may change its state.
     pub(super) fn has_pending(&self) -> bool {
         !self.0.lock().pending.is_empty()
     }

@@ -37,7 +37,7 @@ async fn status(response: http::Response<Body>) -> u16 {
     read(response).await.0
 }
 
-/// Takes the owner from the header `x-user`.
+/// Takes the owner from the `x-user` header.
 fn by_user(options: &mut EndpointOptions) {
     options.owner = Some(Arc::new(|parts| {
         parts.headers.get("x-user").and_then(|user| user.to_str().ok()).unwrap_or_default().to_owned()
@@ -490,7 +490,7 @@ async fn evicts_an_idle_session_of_an_owner_at_its_limit() {
     assert_eq!(ping("bob", &other).await, 200);
 }
 
-/// A search for an idle session passes 256 sessions in use. The next one goes on behind them.
+/// A search for an idle session gives up after 256 sessions in use. The next search continues after them.
 #[tokio::test]
 async fn searches_few_sessions_for_an_idle_one() {
     let (endpoint, _) = endpoint(|options| {

@@ -1,8 +1,8 @@
 //! Compares the hand-written tables with the generator's own report: the decisions of overlapping unions, and the
 //! fixups. Tables and generator were written independently.
 //!
-//! The report is the documented JSON of `mcpgen inspect`. It would not contain an inline union without a name that one
-//! member absorbs. The official schemas have no such union, as its place would be missing in the comparison below.
+//! The report is the documented JSON of `mcpgen inspect`. It omits unnamed inline unions that one member absorbs. The
+//! comparison below would miss such unions, but the official schemas have none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -112,7 +112,7 @@ fn canonical(rules: &[Rule]) -> Vec<Rule> {
     rules
 }
 
-/// Returns whether no document satisfies both sets of conditions, because they require different values in one place.
+/// Returns whether two sets of conditions require different values in one place, so that no document satisfies both.
 fn apart(a: &BTreeSet<Condition>, b: &BTreeSet<Condition>) -> bool {
     let differ = |a: &Condition, b: &Condition| match (a, b) {
         (Condition::OneOf(here, a), Condition::OneOf(there, b)) => here == there && a.is_disjoint(b),

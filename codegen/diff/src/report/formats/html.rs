@@ -1,4 +1,4 @@
-//! A page in one file, for people: a summary, a matrix of types, and the findings with both schemas side by side.
+//! A self-contained page for people: a summary, a matrix of types, and the findings with both schemas side by side.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -74,7 +74,7 @@ fn summary(report: &Report) -> String {
         }
         text.push_str("</tr>\n");
     };
-    row("severity", &|judged| judged.severity);
+    row("overall", &|judged| judged.severity);
     for axis in &report.axes {
         row(axis_in_words(*axis), &|judged| judged.finding.verdicts.on(*axis));
     }
