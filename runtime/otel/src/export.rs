@@ -10,7 +10,7 @@ use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 
-use crate::install;
+use crate::telemetry::OpenTelemetry;
 
 /// Exports spans and metrics until it is dropped, and then what is left.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub fn export(service: &str) -> Result<Option<Exported>, Box<dyn Error + Send + 
     global::set_tracer_provider(tracers.clone());
     global::set_meter_provider(meters.clone());
     global::set_text_map_propagator(TraceContextPropagator::new());
-    install()?;
+    mcpgen_mcp::telemetry::install(OpenTelemetry::default())?;
     Ok(Some(Exported { tracers, meters }))
 }
 
