@@ -44,8 +44,9 @@
 //!
 //! `greeting` reads the client's first message, and `downstream` is the client. `relay` sends its requests to a server,
 //! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, `changes` relays
-//! notifications, and `subscriptions` has the resources to which a client has subscribed. `connect` connects a relay, `list` reads lists of its server, and `reason` has what a client may know
-//! about its failure. A `link` reconnects a relay, and `catalog` holds what several servers list.
+//! notifications, and `subscriptions` has the resources to which a client has subscribed. `connect` connects a relay, `list`
+//! reads lists of its server, and `reason` has what a client may know about its failure. A `link` reconnects a relay, and
+//! `catalog` holds what several servers list.
 
 mod calls;
 pub mod catalog;
