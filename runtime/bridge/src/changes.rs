@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mcpgen_mcp::protocol::change::Change;
 use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
+use mcpgen_mcp::protocol::legacy::RELATED_TASK;
 use mcpgen_mcp::protocol::{ContextExt, Level, PeerExt, RequestScope, TYPES, request_scope};
 use mcpgen_mcp::server::subscriptions::MAX_RESOURCE_SUBSCRIPTIONS;
 use mcpgen_runtime::context::Context;
@@ -16,6 +17,7 @@ use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Params, Request, Revi
 
 use super::downstream::log_failure;
 use super::relay::{Relay, Watch};
+use super::tasks::{SeenResult, SubscribedTasks};
 
 impl Relay {
     /// Subscribes to the lists of the server.
@@ -108,7 +110,9 @@ impl Relay {
                 watches.insert(uri.clone(), watch);
             }
         }
-        let result = (self.client.subscriptions.handler())(context.clone(), params).await?;
+        let unchanged: SeenResult = Arc::new(|result| result);
+        let tasks = SubscribedTasks::new([(Arc::clone(self), unchanged)]);
+        let result = (self.client.subscriptions.with_source(tasks).handler())(context.clone(), params).await?;
         drop(watches);
         types.reversed().result(METHOD, &result).map_err(ConversionError::into_response)
     }
@@ -124,9 +128,16 @@ impl Relay {
     /// Relays a notification of the server.
     pub(super) async fn notify_client(&self, notification: AnyNotification) {
         let AnyNotification { method, params, context } = notification;
+        let params = self.seen_params(&method, params);
         match &*method {
-            // The connection has handled them.
-            "notifications/cancelled" | "notifications/progress" => {}
+            // The connection has handled it.
+            "notifications/cancelled" => {}
+            // The connection has handled progress of requests without a response.
+            "notifications/progress" => {
+                if let Some(params) = params.and_then(|params| self.progress_to_client.relayed(&params)) {
+                    self.send_to_client(context.revision(), &method, Some(params)).await;
+                }
+            }
             "notifications/message" => self.log(context.revision(), params).await,
             method => {
                 let members: JsonObject = params.as_ref().and_then(|params| params.decode().ok()).unwrap_or_default();
@@ -147,7 +158,7 @@ impl Relay {
         };
         let params = params.map(|params| self.with_server_name(params));
         if self.client.greeting().is_legacy {
-            let Some((client, revision)) = self.client_peer().await else { return };
+            let Some((client, revision)) = self.client_peer(params.as_ref()).await else { return };
             if client.revision_rules().wants_log(&RequestScope::of(revision), level) {
                 self.send_to_client(from, METHOD, params).await;
             }
@@ -179,10 +190,13 @@ impl Relay {
 
     /// Waits until the client is ready for messages. Returns the peer for a message of the server, and the client's
     /// revision. The message belongs to the newest call, because not every client opens a stream for other messages over
-    /// HTTP.
-    pub(super) async fn client_peer(&self) -> Option<(Peer, Revision)> {
+    /// HTTP. A message of a task belongs to a call that waits for the result of a task, if there is one.
+    pub(super) async fn client_peer(&self, params: Option<&Json>) -> Option<(Peer, Revision)> {
         let revision = self.client.revision().await?;
-        let peer = match self.calls.find(|_| true) {
+        let is_of_task = params.is_some_and(|params| params.text().contains(RELATED_TASK));
+        let waiting = || self.calls.find(|context| context.method() == "tasks/result");
+        let call = if is_of_task { waiting() } else { None };
+        let peer = match call.or_else(|| self.calls.find(|_| true)) {
             Some(context) => context.peer(),
             None => self.client.peer()?.clone(),
         };
@@ -190,7 +204,7 @@ impl Relay {
     }
 
     async fn send_to_client(&self, from: Revision, method: &str, params: Option<Json>) {
-        let Some((client, to)) = self.client_peer().await else { return };
+        let Some((client, to)) = self.client_peer(params.as_ref()).await else { return };
         match params.map(|params| Revisions { from, to }.params(method, &params)).transpose() {
             Ok(params) => log_failure(method, client.raw_notify(method, params).await),
             Err(error) => tracing::debug!(method, %error, "the client does not support a notification"),
@@ -201,9 +215,10 @@ impl Relay {
     pub async fn notify_server(&self, notification: AnyNotification) {
         let AnyNotification { method, params, context } = notification;
         let (from, to) = (context.revision(), self.server.revision());
+        let Some(params) = self.own_params(&method, params) else { return };
         match &*method {
-            // The connection has handled them.
-            "notifications/cancelled" | "notifications/progress" => {}
+            // The connection has handled it.
+            "notifications/cancelled" => {}
             "notifications/initialized" => self.client.ready(from),
             method => match params.map(|params| Revisions { from, to }.params(method, &params)).transpose() {
                 Ok(params) => log_failure(method, self.server.peer().raw_notify(method, params).await),

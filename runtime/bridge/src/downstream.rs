@@ -1,11 +1,12 @@
 //! The client on whose behalf relays call their servers.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use mcpgen_mcp::protocol::TYPES;
 use mcpgen_mcp::protocol::change::Change;
 use mcpgen_mcp::protocol::conversion::Revisions;
-use mcpgen_mcp::protocol::info::LocalInfo;
+use mcpgen_mcp::protocol::info::{LocalInfo, can};
 use mcpgen_mcp::server::subscriptions::Subscriptions;
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_types::{Json, Revision};
@@ -26,6 +27,9 @@ pub struct Downstream {
     revision: watch::Sender<Option<Revision>>,
     /// The subscriptions of a modern client.
     pub(super) subscriptions: Subscriptions,
+    /// Whether the client was told that calls of tools can run as tasks, in 2025-11-25.
+    may_ask_for_tasks: bool,
+    names_tasks: AtomicBool,
 }
 
 impl Downstream {
@@ -37,7 +41,23 @@ impl Downstream {
             peer: OnceLock::new(),
             revision: watch::Sender::new(None),
             subscriptions: Subscriptions::of(ours),
+            may_ask_for_tasks: can(ours.capabilities.as_ref(), &["tasks", "requests", "tools", "call"]),
+            names_tasks: AtomicBool::new(false),
         })
+    }
+
+    /// Sets whether the IDs of tasks that the client sees name their server, as in `files/786512e2`. Set it if there are
+    /// several servers. Default: false.
+    pub fn name_tasks(&self, names_tasks: bool) {
+        self.names_tasks.store(names_tasks, Ordering::Relaxed);
+    }
+
+    pub(super) fn names_tasks(&self) -> bool {
+        self.names_tasks.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn may_ask_for_tasks(&self) -> bool {
+        self.may_ask_for_tasks
     }
 
     /// Returns what the client has declared about itself.

@@ -15,6 +15,7 @@ use mcpgen_sdk::protocol::config::ServerConfig as ProtocolConfig;
 use mcpgen_sdk::protocol::conversion::{ConversionError, Revisions};
 use mcpgen_sdk::protocol::errors::resource_not_found;
 use mcpgen_sdk::protocol::info::LocalInfo;
+use mcpgen_sdk::protocol::methods::may_run_as_task;
 use mcpgen_sdk::protocol::{ContextExt, Level, TYPES};
 use mcpgen_sdk::replicas::{Decision, RateLimiter, Replicas};
 use mcpgen_sdk::router::{AnyNotification, AnyRequest, Router};
@@ -22,7 +23,7 @@ use mcpgen_sdk::server::subscriptions::MAX_RESOURCE_SUBSCRIPTIONS;
 use mcpgen_sdk::server::{decode_cursor, encode_cursor};
 use mcpgen_sdk::util::did_you_mean;
 use mcpgen_types::v2026_07_28::{SubscriptionsListenRequest, SubscriptionsListenRequestParams};
-use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, MethodSpec, Params, Request};
+use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, MethodSpec, Params, Request, Revision};
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 use tokio::time::Instant;
@@ -110,7 +111,10 @@ impl Gateway {
             .capability("prompts", json!({ "listChanged": true }))
             .capability("resources", json!({ "listChanged": true, "subscribe": true }))
             .capability("completions", json!({}))
-            .capability("logging", json!({}));
+            .capability("logging", json!({}))
+            // Tools that run as tasks say so.
+            .capability("tasks", json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } }))
+            .capability("extensions", json!({ "io.modelcontextprotocol/tasks": {} }));
         ours.instructions.clone_from(&config.instructions);
         let max = config.http.as_ref().map_or(STDIO_CLIENTS, Http::clients);
         let memory = Memory::new(config.memory.unwrap_or(MEMORY));
@@ -218,7 +222,8 @@ impl Gateway {
     /// Returns what the gateway declares to clients.
     #[must_use]
     pub fn protocol_config(&self) -> ProtocolConfig {
-        ProtocolConfig::from(self.0.ours.clone()).with_passes_log_level_on(true)
+        let config = ProtocolConfig::from(self.0.ours.clone()).with_passes_log_level_on(true);
+        config.with_result_types(vec!["task".to_owned()])
     }
 
     /// Returns the routes of the gateway, for a connection or an HTTP endpoint.
@@ -290,6 +295,9 @@ impl Shared {
             session.client.ready(revision);
         }
         let method = request.method.clone();
+        if method.starts_with("tasks/") {
+            return session.task(request).await;
+        }
         if revision.method(&method).is_none() && MethodSpec::newest(&method).is_some() {
             return Err(errors::method_not_found(&method));
         }
@@ -363,7 +371,7 @@ impl Shared {
             }
             revisions.result(kind.method(), &result)
         };
-        let mut items: Vec<Json> = page.iter().map(|entry| self.listed(session, &catalog, kind, entry)).collect();
+        let mut items: Vec<Json> = page.iter().map(|entry| self.listed(context.revision(), &catalog, kind, entry)).collect();
         result(&items).or_else(|_| {
             // An item that the client's revision cannot express must not hide those of other servers.
             items.retain(|item| result(std::slice::from_ref(item)).is_ok());
@@ -376,13 +384,16 @@ impl Shared {
     }
 
     /// Returns an item under the name or URI that clients see.
-    fn listed(&self, session: &Session, catalog: &Catalog, kind: Kind, entry: &Entry) -> Json {
+    fn listed(&self, revision: Revision, catalog: &Catalog, kind: Kind, entry: &Entry) -> Json {
         let mut item = entry.item().clone();
         if entry.seen != entry.key {
             item.insert(kind.key(), &entry.seen);
         }
+        if !may_run_as_task(revision, "tools/call") {
+            item.remove("execution");
+        }
         let app = item.get("_meta").and_then(|meta| meta.get("ui")?.get("resourceUri")?.as_str());
-        if let Some(uri) = app.map(|uri| catalog.seen_uri(&session.servers.names, entry.server, &uri))
+        if let Some(uri) = app.map(|uri| catalog.seen_uri(&self.servers.names, entry.server, &uri))
             && let Some(Ok(mut meta)) = item.get("_meta").map(JsonObject::try_from)
             && let Some(Ok(mut ui)) = meta.get("ui").map(JsonObject::try_from)
         {
@@ -654,10 +665,11 @@ impl Shared {
             session.subscribe(seen, target, context.revision()).await?;
             subscribed.1.push(seen.clone());
         }
+        let tasks = session.subscribed_tasks(&params).await;
         let client = Arc::clone(&session.client);
         // The subscription outlives the session if the configuration changes, and must not keep its connections.
         drop(session);
-        let result = (client.subscriptions().handler())(context.clone(), params).await?;
+        let result = (client.subscriptions().with_source(tasks).handler())(context.clone(), params).await?;
         types.reversed().result(METHOD, &result).map_err(ConversionError::into_response)
     }
 }

@@ -161,6 +161,7 @@ impl Session {
             }
         }
         let links: Vec<_> = servers.upstreams.iter().zip(&kept).map(link).collect();
+        client.name_tasks(servers.name_tasks());
         let session = Arc::new(Self {
             links,
             client,

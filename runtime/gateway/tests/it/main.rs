@@ -18,3 +18,4 @@ mod published;
 mod reload;
 mod sse;
 mod support;
+mod tasks;
