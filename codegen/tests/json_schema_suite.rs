@@ -114,7 +114,7 @@ fn unusable_patterns_are_refused() {
             r#"{"pattern": "("}"#,
             r#""(" cannot be compiled as a regular expression of ECMA-262: Unbalanced parenthesis"#,
         ),
-        (r#"{"pattern": "(a{999}){999}"}"#, "the pattern has more than 32768 states; repeat less"),
+        (r#"{"pattern": "(a{999}){999}"}"#, "the pattern has more than 32768 states; use fewer or smaller repetitions"),
     ] {
         let error = model(&Json::parse(schema).expect("JSON"), Dialect::Draft202012).expect_err(schema).to_string();
         assert!(error.contains(expected), "{error}");

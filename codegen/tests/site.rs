@@ -131,5 +131,5 @@ fn the_ledger_refuses_a_file_without_a_layer() {
         fs::write(&target, fs::read(root.join(path)).unwrap_or_default()).expect("written");
     }
     let error = mcpgen(copy.path(), &["ledger"]).expect_err("no layer");
-    assert!(error.contains("no layer has runtime/mcp/src/another.rs"), "{error}");
+    assert!(error.contains("runtime/mcp/src/another.rs belongs to no layer"), "{error}");
 }

@@ -40,7 +40,7 @@ impl<V> Map<String, V> {
         self.entries.binary_search_by(|(known, _)| known.as_str().cmp(key))
     }
 
-    /// Inserts a value. Returns the value that the key had before.
+    /// Inserts a value. Returns the previous value of the key.
     pub fn insert(&mut self, key: impl Into<String>, value: V) -> Option<V> {
         let key = key.into();
         match self.find(&key) {
@@ -142,7 +142,7 @@ impl<V> Map<String, V> {
 }
 
 /// Returns the indices that sort the names, or `None` if they are already sorted and distinct. Of equal names, only the
-/// last is included. This is not generic, because every instance would compile a separate sort.
+/// last is included. Not generic, so that the sort is compiled only once.
 pub(crate) fn order_of_names(names: &[&str]) -> Option<Vec<usize>> {
     if names.is_sorted_by(|a, b| a < b) {
         return None;

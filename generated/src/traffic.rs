@@ -1,9 +1,9 @@
 //! Pairs responses with their requests, for example to read recorded traffic.
 //!
-//! A response repeats the ID of its request, but says neither the method nor the type of the result. [`Traffic`] reads
+//! A response repeats the ID of its request, but contains neither the method nor the type of the result. [`Traffic`] reads
 //! the messages of a connection in order, and returns each response together with its request.
 //! [`Request::decode_result`](crate::Request::decode_result) then decodes the result, or
-//! [`RequestSet::check_result`](crate::RequestSet::check_result) checks it whatever the request is.
+//! [`RequestSet::check_result`](crate::RequestSet::check_result) checks it for any request.
 //!
 //! ```
 //! # #[cfg(feature = "v2026_07_28")]

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! [`diff()`] compares two models, [`lists::diff`] the tools, resources and prompts of a server. `report` writes the
-//! findings in the format of a reader.
+//! findings as text, JSON, Markdown, HTML and other formats.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]
@@ -29,7 +29,7 @@ mod models;
 // The lists of a server -> findings.
 pub mod lists;
 
-// Pages in one file.
+// Self-contained HTML pages.
 #[cfg(feature = "report")]
 pub mod html;
 

@@ -34,7 +34,7 @@ fn equal_lists_do_not_differ() {
     }
 }
 
-/// The verdicts on a change of a schema with keywords that mcpgen does not know.
+/// The verdicts on a change in a schema with keywords that mcpgen does not know.
 #[test]
 fn compares_around_unknown_keywords() {
     let tool = |keywords: &str| {
@@ -260,7 +260,7 @@ fn tool(members: &str) -> Snapshot {
     snapshot(&format!(r#"[{{"name": "t", {members}}}]"#))
 }
 
-/// What someone who approved a tool finds out, and what does not concern them.
+/// Someone who approved a tool learns of changes that matter for trust, and only of these.
 #[test]
 fn changes_of_what_a_tool_may_do_concern_trust() {
     let schema = r#""inputSchema": {"type": "object"}"#;
@@ -681,7 +681,7 @@ fn renamed_tools_keep_their_descriptions() {
             &[["c", mine], ["d", all], ["e", all]],
             &["the tool `a` was renamed to `d`", "the tool `b` was renamed to `e`", "the tool `c` is new"],
         ),
-        // The first of equally similar ones, even after one in the middle was taken.
+        // Equally similar tools are matched in order, even after one in the middle has been matched.
         (
             &[["a", folder], ["b", "Finds files in a file."], ["c", folder]],
             &[["x", all], ["y", "Finds my files in a file."], ["z", all]],
@@ -860,7 +860,7 @@ fn findings_about_permissions_are_bounded() {
     let members = format!(r#""_meta": {{{}}}"#, members.join(", "));
     let of_members = gained(&members);
     assert_eq!(of_members.len(), 51);
-    assert_eq!(of_members[50].message, "t: it has 4950 other findings by this rule");
+    assert_eq!(of_members[50].message, "t: it has 4950 other findings of this rule");
     // A baseline with these findings must not hide others in their place.
     assert_ne!(gained(&scope.replace("new4999", "new4999x"))[0].fingerprint(), of_scopes[0].fingerprint());
     assert_ne!(gained(&members.replace("scope_4999", "scope_5000"))[50].fingerprint(), of_members[50].fingerprint());

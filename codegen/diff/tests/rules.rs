@@ -302,7 +302,7 @@ fn embedded_messages_are_judged_by_what_contains_them() {
     assert_eq!(worst(&number, &integer), [Verdict::Breaking, Verdict::Compatible]);
 }
 
-/// A change of an alias is judged by who sends the values that use it.
+/// A change to an alias is judged by who sends the values that use it.
 #[test]
 fn aliases_have_the_senders_of_their_uses() {
     let schema = |level: &str, more: &str| {
@@ -409,8 +409,7 @@ fn names_in_rust_that_move_are_major() {
     }
 }
 
-/// A union may be read as one of its alternatives in one version, and be decided in the other version, which then reads
-/// the other alternatives by their own types.
+/// If one alternative absorbs a union in one version only, the other version reads each alternative by its own type.
 #[test]
 fn alternatives_that_another_one_absorbed_are_compared() {
     let schema = |meta: &str| {

@@ -42,7 +42,7 @@ pub struct Fixup {
     pub link: String,
 }
 
-/// States the capability that a method needs, where the names in the schema do not tell.
+/// States the capability that a method needs, where the names in the schema do not say.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CapabilityFixup {

@@ -388,7 +388,7 @@ impl Reader {
         match item.get(name) {
             Some(Json::Object(keywords)) if is_input => match keywords.get("type") {
                 Some(Json::String(name)) if name != "object" => {
-                    let why = format!("the arguments of a tool are an object, not {name:?}");
+                    let why = format!("the arguments of a tool must be an object, not {name:?}");
                     self.problem(&format!("{pointer}/type"), why, "write \"type\": \"object\"");
                 }
                 _ => {}

@@ -60,7 +60,7 @@ impl Class {
     }
 }
 
-/// Where `.`, `\s` and `\w` can start or stop beyond ASCII.
+/// Where, beyond ASCII, a range of characters that `.`, `\s` or `\w` matches may begin or end.
 const SPECIAL: [u32; 11] = [0xa0, 0x1680, 0x2000, 0x200b, 0x2028, 0x202a, 0x202f, 0x2030, 0x205f, 0x3000, 0xfeff];
 
 fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {

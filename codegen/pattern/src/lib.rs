@@ -41,7 +41,7 @@ pub use steps::{Steps, TooExpensive};
 pub struct Regex(Program);
 
 impl Regex {
-    /// Compiles a pattern with the flag `u`, as JSON Schema requires. Falls back to compiling without it, because many
+    /// Compiles a pattern with the `u` flag, as JSON Schema requires. Falls back to compiling without it, because many
     /// patterns in use are valid only that way.
     ///
     /// # Errors

@@ -66,7 +66,7 @@ pub(crate) struct BackReference {
     pub(crate) same: Option<regress::Regex>,
 }
 
-/// Parses a pattern that `regress` has accepted, with or without the flag `u`.
+/// Parses a pattern that `regress` has accepted, with or without the `u` flag.
 pub(crate) fn parse(source: &str, unicode: bool) -> Result<Pattern, Error> {
     let (all_groups, names) = groups(source);
     let mut parser = Parser {
@@ -240,7 +240,7 @@ impl<'p> Parser<'p> {
             Some('0') if !self.unicode => self.class(1 + octal(after)),
             Some('c') => match after[1..].starts_with(|letter: char| letter.is_ascii_alphabetic()) {
                 true => self.class(3),
-                // Without the flag `u`, a backslash followed by a literal `c`.
+                // Without the `u` flag, a backslash followed by a literal `c`.
                 false => {
                     self.rest = after;
                     self.classes.index(r"\\", self.flags, self.unicode).map(Node::Class)

@@ -110,7 +110,7 @@ impl Compiler {
 
     fn push(&mut self, op: Op) -> Result<(), Error> {
         if self.before + self.ops.len() >= MAX_OPS {
-            return Err(Error(format!("the pattern has more than {MAX_OPS} states; repeat less")));
+            return Err(Error(format!("the pattern has more than {MAX_OPS} states; use fewer or smaller repetitions")));
         }
         self.ops.push(op);
         Ok(())

@@ -3,7 +3,7 @@
 use mcpgen_pattern::{Regex, Steps, TooExpensive};
 use proptest::prelude::*;
 
-/// Compiles with the flag `u`, or without it if that fails.
+/// Compiles with the `u` flag, or without it if that fails.
 fn reference(pattern: &str) -> Option<regress::Regex> {
     regress::Regex::with_flags(pattern, "u").or_else(|_| regress::Regex::new(pattern)).ok()
 }
@@ -116,7 +116,7 @@ fn agrees_on_patterns_in_use() {
     }
 }
 
-/// `\377` is invalid with the flag `u`, and without the flag, `ſ` is not a word character.
+/// `\377` is invalid with the `u` flag, and without it, `ſ` is not a word character.
 #[test]
 fn agrees_on_boundaries_without_unicode() {
     check(r"(?i:\B(?:|\377))", &["aäA\u{2028}ſ"]);
@@ -200,7 +200,7 @@ fn memory_is_limited() {
         [r"(((a{100}){100}){100}){10}", "(?=a{1,9999999999})", "(?:a|b?){0,4000000000}", r"(a?){9999}\1{9999}"]
     {
         let error = Regex::new(pattern).expect_err(pattern);
-        assert_eq!(error.to_string(), "the pattern has more than 32768 states; repeat less");
+        assert_eq!(error.to_string(), "the pattern has more than 32768 states; use fewer or smaller repetitions");
     }
     let error = Regex::new(&"a".repeat(100_000)).expect_err("too long");
     assert_eq!(error.to_string(), "the pattern is longer than 65536 bytes");

@@ -61,7 +61,7 @@ impl Document {
         let dialect = dialect(&file, &root, options)?;
         if pointers_exceed(&root, MAX_POINTERS) {
             let why = format!("the JSON pointers of its schemas have more than {MAX_POINTERS} bytes in all");
-            let remedy = "shorten the names around many schemas, or move these to definitions";
+            let remedy = "shorten the names that many schemas are nested below, or move these schemas to definitions";
             return Err(Error::Schema(vec![Problem::new(&file, "", why, remedy)]));
         }
         let (root_name, annotations) = (options.root_name.clone(), options.annotations.clone());

@@ -61,7 +61,7 @@ impl Failure {
         Failure::expected(expected, describe_type(found, expected.contains("integer")))
     }
 
-    /// Returns whether evaluation was given up, so that the value may or may not be valid.
+    /// Returns whether evaluation stopped at a limit, so that the value may or may not be valid.
     pub(crate) fn is_given_up(&self) -> bool {
         self.0.is_given_up
     }

@@ -177,8 +177,8 @@ fn propagate_never(definitions: &mut IndexMap<String, Schema>) {
 /// Later stages recurse through references that stay on the same value, so chains of them are limited.
 const MAX_REFERENCES: usize = 64;
 
-/// Returns the definitions that refer to themselves, or through too many others, without an array or object in between.
-/// Each comes with a reason and a remedy.
+/// Returns the definitions whose references, without an array or object in between, lead back to themselves or form too
+/// long a chain. Each comes with a reason and a remedy.
 fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static str)> {
     let edges: Vec<Vec<usize>> = checks
         .values()

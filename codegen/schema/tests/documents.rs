@@ -334,7 +334,7 @@ fn annotations_are_ignored() {
         ("$vocabulary", &ReadOptions::default(), true),
         ("ui", &ReadOptions::default(), false),
         ("ui", &declared, true),
-        // Means something in OpenAPI.
+        // OpenAPI gives this keyword a meaning.
         ("nullable", &ReadOptions::default(), false),
     ] {
         assert_eq!(check(keyword, options), accepted, "{keyword}");

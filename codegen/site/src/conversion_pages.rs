@@ -19,7 +19,7 @@ pub(crate) struct ConversionPages<'c> {
 enum Outcome {
     /// It copies them.
     Same,
-    /// It changes them as these sentences say, which are HTML.
+    /// It changes them as these sentences say, in HTML.
     Differs(Vec<String>),
     /// The target has no such type.
     Missing,
@@ -45,8 +45,8 @@ impl ConversionPages<'_> {
         });
         let main = format!(
             "<p>Handlers see the types of one revision; peers speak another. The conversions between them are derived from the \
-             schemas, and from the rules in <code>schema/conversions.toml</code> where the schemas do not tell. Each cell \
-             leads to the conversion from the revision of its row to that of its column.</p>\n{}",
+             schemas, and from the rules in <code>schema/conversions.toml</code> where the schemas do not say. Each cell \
+             links to the conversion from the revision of its row to that of its column.</p>\n{}",
             table("Conversions", &columns, rows)
         );
         let header = "<h1>Conversions between revisions</h1>\n".to_owned();

@@ -75,7 +75,8 @@ fn revision_table(site: &Site<'_>, address: &str) -> String {
                 if at == 0 { "the first revision".to_owned() } else { change(step) },
             ]
         });
-    let table = table("Revisions", &["Revision", "Connections", "Methods", "Types", "Since the one before"], rows);
+    let table =
+        table("Revisions", &["Revision", "Connections", "Methods", "Types", "Changes since the previous one"], rows);
     format!(
         "{table}<p>In a legacy revision, a connection begins with <code>initialize</code>. In a modern one, each request stands \
          alone.</p>\n"

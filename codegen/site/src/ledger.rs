@@ -1,5 +1,5 @@
-//! Counts which parts of an SDK are generated, are data, or are written by hand, and lists the rules of the
-//! specification that no schema states.
+//! Counts how much of an SDK is generated, is data, or is written by hand, and lists the rules of the specification that
+//! no schema states.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ pub struct Total {
 pub struct Code {
     /// The number of files.
     pub files: usize,
-    /// The number of lines that are not blank, not a comment, and not in a test module.
+    /// The number of lines, without blank lines, comments and test modules.
     pub lines: usize,
 }
 
@@ -161,7 +161,7 @@ pub fn ledger(sources: &Sources, revisions: &[Revision]) -> Result<Ledger, Error
         let length = |row: &LayerRow| row.paths.iter().filter(|it| path.starts_with(*it)).map(String::len).max();
         let found = rows.iter().enumerate().filter_map(|(at, row)| Some((length(row)?, at))).max();
         let Some((_, at)) = found else {
-            return Err(usage(LAYERS, &format!("no layer has {path}; add it to the one that it belongs to")));
+            return Err(usage(LAYERS, &format!("{path} belongs to no layer; add it to one")));
         };
         layers[at].total.add(text, sources.mark);
     }
@@ -294,7 +294,7 @@ fn table(file: &str, text: &str) -> Result<Table, Error> {
         }
     }
     let about = match file.ends_with("conversions.toml") {
-        true => "What a conversion does where the schemas do not tell.",
+        true => "What a conversion does where the schemas do not say.",
         false => "Inline schemas that repeat a definition, and names of inline types.",
     };
     Ok(Table { file: file.to_owned(), about, entries })

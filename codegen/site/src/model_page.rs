@@ -12,7 +12,7 @@ use mcpgen_schema::text::counted;
 use crate::history::{self, Changes};
 use crate::links::type_page;
 
-/// Describes a protocol in one file that makes no requests. `revisions` has all revisions, oldest first, or is empty.
+/// Describes a protocol on a self-contained page, which makes no requests. `revisions` has all revisions, oldest first, or is empty.
 pub fn model_page(protocol: &Protocol, revisions: &[Protocol]) -> String {
     page(protocol, revisions, false).render()
 }

@@ -1,4 +1,4 @@
-//! Writes programs in the terms of a revision: a server with a handler for each request that needs a capability, and a client
+//! Writes programs that use the names of a revision: a server with a handler for each request that needs a capability, and a client
 //! that calls each of them. Everything comes from the model, so that a new revision gets its own.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use mcpgen_model::method_facts::{MethodFacts, method_facts};
 use mcpgen_model::text::names::{escape, setter_name};
 use mcpgen_model::{Content, DocTarget, Json, Message, Protocol, Revision, Shape, Side, Type, named_members};
 
-/// A program in the terms of a revision.
+/// A program that uses the names of a revision.
 #[derive(Clone, Debug)]
 pub struct Quickstart {
     /// `server` or `client`.

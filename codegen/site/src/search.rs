@@ -1,4 +1,4 @@
-//! The page that lists everything. With a script, it is the search; without one, the browser's own search finds all of it.
+//! The search page, which lists everything. If scripts are off, the browser's own search finds all entries.
 
 use std::fmt::Write as _;
 

@@ -19,11 +19,11 @@ use mcpgen_schema::Error;
 use super::answer::Answer;
 use super::root::Root;
 
-/// Compare two schemas, or the tools of a server at two times: who does a change break?
+/// Compare two schemas, or two snapshots of a server's tools: who does a change break?
 ///
 /// A schema is a vendored revision, a file, `-` for standard input, or `git:REF:PATH` for a file in a commit of the git
-/// repository. With --tools, OLD and NEW are snapshots of a server's lists, in the same places. codegen/README.md
-/// describes reports, `mcpgen.toml` and baselines.
+/// repository. With --tools, OLD and NEW are snapshots of a server's lists, given as a file, `-` or `git:REF:PATH`.
+/// codegen/README.md describes reports, `mcpgen.toml` and baselines.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -43,7 +43,7 @@ pub(super) struct GenerateArgs {
     /// The Rust path of mcpgen-types in the module of --schema
     #[arg(long, value_name = "PATH", requires = "schema", default_value = SUPPORT)]
     support: String,
-    /// Generate only what --schema adds to this revision of mcpgen-types, or changes
+    /// Generate only what --schema adds to, or changes in, this revision of mcpgen-types
     ///
     /// FILE is the official schema of the revision. Definitions that are equal in both become the types of the
     /// revision.

@@ -51,7 +51,7 @@ enum InspectFormat {
     Text,
     /// For programs; codegen/model/schemas/inspect.schema.json describes it.
     Json,
-    /// A page in one file, with a timeline of all revisions.
+    /// A self-contained page with a timeline of all revisions.
     Html,
 }
 

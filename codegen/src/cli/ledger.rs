@@ -8,10 +8,10 @@ use mcpgen_schema::text::visible_lines;
 use super::answer::Answer;
 use super::root::Root;
 
-/// Count what of an SDK is generated, what is data, and what is written by hand
+/// Count how much of an SDK is generated, is data, or is written by hand
 ///
-/// Also lists the rules of the specification that no schema states. Code is counted by the layers in
-/// codegen/site/ledger.toml; a file that no layer has is an error.
+/// Also lists the rules of the specification that no schema states. Code is counted for each layer of
+/// codegen/site/ledger.toml; a file that belongs to no layer is an error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

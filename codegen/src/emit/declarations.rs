@@ -1,4 +1,4 @@
-//! Prints calls of the core's macros with as many entries per line as fit. prettyplease and rustfmt leave macro calls
+//! Prints calls to the core's macros with as many entries per line as fit. prettyplease and rustfmt leave macro calls
 //! alone.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};

@@ -147,7 +147,7 @@ impl<'a> DocWriter<'a> {
     }
 
     fn users(&self, id: TypeId) -> Option<String> {
-        // The type's role already mentions it.
+        // The documentation of the type's role already names its request.
         let request = self.request(id).map(|(_, request)| request.type_id);
         let is_message = self.protocol.message(id).is_some();
         let sends = |user: TypeId| self.protocol.types[user].is_message_set();

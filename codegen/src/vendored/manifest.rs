@@ -45,7 +45,7 @@ fn features(workspace: &Workspace, extensions: &[Protocol]) -> String {
     text
 }
 
-/// Returns the features that an extension's module needs: its revision's if it uses types of it, and `pattern` for
+/// Returns the features that an extension's module needs: that of its revision if it uses its types, and `pattern` for
 /// regular expressions.
 fn needs(protocol: &Protocol) -> Vec<String> {
     let extends = protocol.extends.as_ref().filter(|extends| !extends.shared.is_empty());

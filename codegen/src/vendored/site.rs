@@ -53,7 +53,7 @@ pub fn ledger_of(workspace: &Workspace) -> Result<Ledger, Error> {
     let mut sources = Sources { mark: MARK, ..Sources::default() };
     for folder in CRATES {
         visit(&workspace.root, folder, &mut |path, file| {
-            // Files of their own with unit tests are no part of an SDK.
+            // Separate files with unit tests are not part of an SDK.
             if path.contains("/src/") && path.ends_with(".rs") && !path.ends_with("/tests.rs") {
                 let text = fs::read_to_string(file).map_err(Error::io("reading", file))?;
                 sources.code.insert(path.to_owned(), text);

@@ -84,7 +84,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
-/// Numbers members or variants.
+/// Gives each member or variant an index.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __index {
@@ -1011,7 +1011,7 @@ macro_rules! __newtype {
     };
 }
 
-/// Implements the traits of a number with limits, written as calls of methods of `Bounds`.
+/// Implements the traits of a number with limits, which are given as method calls on `Bounds`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __bounded_number {
@@ -1049,7 +1049,7 @@ macro_rules! __bounded_number {
     };
 }
 
-/// Implements the traits of a string or list with a limited length, written as calls of methods of `Length`.
+/// Implements the traits of a string or list with a limited length, which is given as method calls on `Length`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __bounded_length {

@@ -62,7 +62,7 @@ impl Pattern {
         self.compiled().is_some_and(|regex| regex.is_match(text) == Ok(true))
     }
 
-    /// Returns whether some part of the text matches. Takes its steps from the document around `place`.
+    /// Returns whether some part of the text matches. The steps count toward the budget of the document with `place`.
     #[cfg(feature = "pattern")]
     pub(super) fn matches_in(&self, place: Cursor<'_>, text: &str) -> Result<bool, Error> {
         let document = place.document;

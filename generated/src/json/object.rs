@@ -71,7 +71,7 @@ impl JsonObject {
         self.members()
     }
 
-    /// Inserts a member at the end. Returns the value that the name had before.
+    /// Inserts a member at the end. Returns the previous value of the name.
     pub fn insert(&mut self, name: impl AsRef<str>, value: impl Into<Json>) -> Option<Json> {
         let (name, value) = (name.as_ref(), value.into());
         let previous = self.remove(name);

@@ -412,7 +412,7 @@ pub struct ResourceUpdatedNotificationParams {
 }
 codec::object! { ResourceUpdatedNotificationParams; required uri "uri" (into String), ..extra }
 
-/// Subscribes to changes of a resource.
+/// Subscribes to updates of a resource.
 ///
 /// The result is empty. The server then sends `notifications/resources/updated` when the resource changes, until the
 /// client sends `resources/unsubscribe`. Requires `subscribe` in the server's `resources` capability.

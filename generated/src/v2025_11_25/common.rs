@@ -561,8 +561,8 @@ codec::object! { TaskAugmentedRequestParams;
 /// [`ElicitRequestUrlParams`]: super::ElicitRequestUrlParams
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskMetadata {
-    /// The requested time to keep the task after its creation, in milliseconds. If absent, the receiver chooses the
-    /// time. The receiver may also override it. The actual value is in [`Task`].
+    /// How long to keep the task after its creation, in milliseconds. If absent, the receiver chooses. The receiver may
+    /// also override it. The actual value is in [`Task`].
     ///
     /// [`Task`]: super::Task
     pub ttl: Option<i64>,

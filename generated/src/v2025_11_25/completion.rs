@@ -38,7 +38,7 @@ codec::request! { CompleteRequest; "completion/complete" (CompleteRequestParams)
 
 /// The argument to complete and the text entered so far.
 ///
-/// Clients should debounce these requests while the user types. Servers should limit their rate.
+/// Clients should debounce these requests while the user types. Servers should rate-limit them.
 ///
 /// ```json
 /// {"ref": {"type": "ref/prompt", "name": "plan_trip"}, "argument": {"name": "city",

@@ -62,7 +62,7 @@ pub enum ClientRequest {
     ListResourceTemplates(ListResourceTemplatesRequest),
     /// `resources/read` ([`ReadResourceRequest`]): Reads a resource by its URI.
     ReadResource(ReadResourceRequest),
-    /// `resources/subscribe` ([`SubscribeRequest`]): Subscribes to changes of a resource.
+    /// `resources/subscribe` ([`SubscribeRequest`]): Subscribes to updates of a resource.
     Subscribe(SubscribeRequest),
     /// `resources/unsubscribe` ([`UnsubscribeRequest`]): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe(UnsubscribeRequest),
@@ -216,7 +216,7 @@ pub enum ClientRequestMethod {
     ListResourceTemplates,
     /// `resources/read` ([`ReadResourceRequest`]): Reads a resource by its URI.
     ReadResource,
-    /// `resources/subscribe` ([`SubscribeRequest`]): Subscribes to changes of a resource.
+    /// `resources/subscribe` ([`SubscribeRequest`]): Subscribes to updates of a resource.
     Subscribe,
     /// `resources/unsubscribe` ([`UnsubscribeRequest`]): Cancels a subscription made with `resources/subscribe`.
     Unsubscribe,

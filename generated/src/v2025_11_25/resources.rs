@@ -419,7 +419,7 @@ codec::object! { ResourceUpdatedNotificationParams;
     required uri "uri" (into String), optional meta "_meta" with_meta(into JsonObject), ..extra
 }
 
-/// Subscribes to changes of a resource.
+/// Subscribes to updates of a resource.
 ///
 /// The result is empty. The server then sends `notifications/resources/updated` when the resource changes, until the
 /// client sends `resources/unsubscribe`. Requires `subscribe` in the server's `resources` capability.

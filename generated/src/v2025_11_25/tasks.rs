@@ -73,7 +73,7 @@ pub struct CancelTaskResult {
     pub created_at: String,
     /// The time when the task was last updated, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The maximum time to keep the task, in milliseconds after `createdAt`. The receiver may delete a cancelled task
+    /// How long to keep the task at most, in milliseconds after `createdAt`. The receiver may delete a cancelled task
     /// earlier. The value `null` means no limit. The member `ttl` is required. `None` is `null`.
     pub ttl: Option<i64>,
     /// The suggested interval between `tasks/get` requests, in milliseconds. A cancelled task does not need further
@@ -256,7 +256,7 @@ pub struct GetTaskResult {
     pub created_at: String,
     /// The time when the task was last updated, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The time to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and
+    /// How long to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and
     /// its result, even if the task is not complete. The value `null` means no limit. The member `ttl` is required.
     /// `None` is `null`.
     pub ttl: Option<i64>,
@@ -361,7 +361,7 @@ pub struct Task {
     pub created_at: String,
     /// The time when the task was last updated, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The time to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and
+    /// How long to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and
     /// its result, even if the task is not complete. The value `null` means no limit. The member `ttl` is required.
     /// `None` is `null`.
     pub ttl: Option<i64>,
@@ -457,7 +457,7 @@ pub struct TaskStatusNotificationParams {
     pub created_at: String,
     /// The time when the task was last updated, as an ISO 8601 timestamp.
     pub last_updated_at: String,
-    /// The time to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and
+    /// How long to keep the task, in milliseconds after `createdAt`. After that, the receiver may delete the task and
     /// its result, even if the task is not complete. The value `null` means no limit. The member `ttl` is required.
     /// `None` is `null`.
     pub ttl: Option<i64>,

@@ -20,7 +20,7 @@ use crate::{Extra, Json, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#headermismatcherror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeaderMismatchError {
-    /// The ID of the request. Absent only if the request was too malformed to read its ID.
+    /// The ID of the request. Absent only if the request was too malformed for its ID to be read.
     pub id: Option<RequestId>,
     /// The error that caused the request to fail.
     pub error: HeaderMismatchErrorError,
@@ -161,7 +161,7 @@ codec::object! { MethodNotFoundError;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#missingrequiredclientcapabilityerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingRequiredClientCapabilityError {
-    /// The ID of the request. Absent only if the request was too malformed to read its ID.
+    /// The ID of the request. Absent only if the request was too malformed for its ID to be read.
     pub id: Option<RequestId>,
     /// The error that caused the request to fail.
     pub error: MissingRequiredClientCapabilityErrorError,
@@ -250,7 +250,7 @@ codec::object! { ParseError;
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#unsupportedprotocolversionerror)
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsupportedProtocolVersionError {
-    /// The ID of the request. Absent only if the request was too malformed to read its ID.
+    /// The ID of the request. Absent only if the request was too malformed for its ID to be read.
     pub id: Option<RequestId>,
     /// The error that caused the request to fail.
     pub error: UnsupportedProtocolVersionErrorError,

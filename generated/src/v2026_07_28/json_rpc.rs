@@ -16,7 +16,7 @@ use crate::{Extra, codec};
 /// [Specification](https://modelcontextprotocol.io/specification/2026-07-28/schema#jsonrpcerrorresponse)
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonRpcErrorResponse {
-    /// The ID of the request. Absent only if the request was too malformed to read its ID.
+    /// The ID of the request. Absent only if the request was too malformed for its ID to be read.
     pub id: Option<RequestId>,
     /// The error that caused the request to fail.
     pub error: Error,

@@ -386,7 +386,7 @@ codec::object! { Tool;
 /// limit the depth, size or time of validation.
 ///
 /// The schema of a property may contain the annotation `x-mcp-header` with a name. Over Streamable HTTP, the client
-/// then copies the argument to the header `Mcp-Param-{name}`, where proxies can read it. The server rejects calls in
+/// then copies the argument to the `Mcp-Param-{name}` header, where proxies can read it. The server rejects calls in
 /// which the header and the argument differ. An argument that is absent or `null` has no header.
 ///
 /// The annotation is allowed on strings, integers and booleans, but not on `number`. Each annotated property must be

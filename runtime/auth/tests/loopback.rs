@@ -89,7 +89,7 @@ async fn the_number_of_forged_responses_is_limited() {
         get(&authority, "/callback?code=c&state=t").await;
     }
     let error = login.await.expect("no panic").expect_err("too many forged responses");
-    assert!(error.to_string().contains("`state` is not that of the request"), "{error}");
+    assert!(error.to_string().contains("`state` does not match the request"), "{error}");
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ pub(crate) struct Connection {
     pub(crate) timeout: Option<Duration>,
 }
 
-/// The form of the output.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people
@@ -101,7 +101,7 @@ pub(crate) struct ListArgs {
     /// Only these lists, separated by commas
     #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',')]
     pub(crate) only: Vec<Kind>,
-    /// The form of the output
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -130,10 +130,10 @@ pub(crate) struct CallArgs {
     /// All arguments as a JSON object, or `-` for standard input
     #[arg(long, value_name = "OBJECT", conflicts_with = "arguments")]
     pub(crate) json: Option<String>,
-    /// The answer to a field of the forms in which the server asks the user; can be repeated
+    /// The value for a field of a form that the server sends to ask the user; can be repeated
     #[arg(long = "answer", value_name = "FIELD=VALUE", value_parser = pair)]
     pub(crate) answers: Vec<(String, String)>,
-    /// The form of the output
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -153,7 +153,7 @@ pub(crate) struct ReadArgs {
     /// Write the first content to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// The form of the output
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -172,7 +172,7 @@ pub(crate) struct PromptArgs {
     /// An argument; can be repeated
     #[arg(long = "arg", value_name = "NAME=VALUE", value_parser = pair)]
     pub(crate) arguments: Vec<(String, String)>,
-    /// The form of the output
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -181,8 +181,8 @@ pub(crate) struct PromptArgs {
 
 /// Write all lists of a server, for `mcpgen diff --tools` and `mcpgen bindings`
 ///
-/// Items are sorted by name, and members alphabetically, so that equal lists are equal files. The size and the time of
-/// the last change of resources are left out.
+/// Items are sorted by name, and members alphabetically, so that equal lists produce identical files. The sizes of
+/// resources and the times of their last changes are left out.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -205,7 +205,7 @@ pub(crate) struct SnapshotArgs {
 Example:
   mcpgen-probe ping https://example.com/mcp --header 'Authorization: Bearer TOKEN'")]
 pub(crate) struct PingArgs {
-    /// The form of the output
+    /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
     #[command(flatten)]
@@ -236,10 +236,10 @@ pub(crate) struct WatchArgs {
 
 /// Describe the messages of a captured log, and check each
 ///
-/// Each line of the log has a message as JSON, after anything else, such as a time or the output of `watch --full`. An
-/// object with a message as a member is read, too. Words such as `client`, `from server` or `server →` before a message name
-/// its sender; without them, its method and the requests before it do. The exit code is 1 if a message does not match the
-/// schema of its revision.
+/// Each line of the log contains a message as JSON. Other text may precede it, such as a time or what `watch --full`
+/// prints. The message may also be a member of an object. Words such as `client`, `from server` or `server →` before a
+/// message name its sender; without them, its method and the requests before it do. The exit code is 1 if a message does
+/// not match the schema of its revision.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

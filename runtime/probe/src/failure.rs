@@ -46,7 +46,7 @@ pub(crate) enum Failure {
     /// A tool failed. Its result was written.
     #[error("the tool `{0}` failed")]
     Tool(String),
-    /// Messages did not match the schema, which was reported.
+    /// Messages did not match the schema. Each of them has been reported already.
     #[error("{}", counted(*.0, "invalid messages"))]
     InvalidMessages(u64),
     #[error("{method}: {why}")]

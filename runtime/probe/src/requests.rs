@@ -217,7 +217,7 @@ pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Re
         }
         match result.get(kind.member()).filter(|items| items.is_array()) {
             Some(items) => list.items.extend(items.elements().map(JsonRef::to_json)),
-            None => return Err(unexpected(format!("the result has no array `{}`", kind.member()))),
+            None => return Err(unexpected(format!("the result has no `{}` array", kind.member()))),
         }
         let Some(next) = result.get("nextCursor").filter(|next| !next.is_null()) else { return Ok(Some(list)) };
         match next.as_str() {

@@ -75,7 +75,7 @@ const CASES: &[Case] = &[
         out: &["\"delete\":false", "\"reason\":\"1\""],
         err: &[],
     },
-    // The tool gets a response: the user gives none.
+    // The client cancels the question, so the tool still gets a response.
     Case {
         arguments: &["call", "erase", "--answer", "reason=x"],
         code: 2,
@@ -231,7 +231,7 @@ fn reports_unreachable_servers_and_wrong_usage() {
     }
 }
 
-/// A message must not repeat the server or a cause.
+/// An error message must not repeat anything, such as the server's URL or a cause.
 #[track_caller]
 fn says_each_thing_once(message: &str) {
     let parts = message.split(['`', ';', '(', ')']).flat_map(|part| part.split(": ")).map(str::trim);

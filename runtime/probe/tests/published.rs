@@ -32,7 +32,7 @@ struct Change {
 
 use Verdict::{Breaking, Compatible, Dangerous};
 
-/// Returns a change of a tool.
+/// Returns a change to a tool.
 const fn change(
     (server, tool): (&'static str, &'static str),
     edit: fn(&mut Value),

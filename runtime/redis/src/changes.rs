@@ -135,7 +135,7 @@ impl Changes {
         let mut backoff = Backoff::default();
         loop {
             let Err(error) = self.read(&mut position, &mut backoff).await;
-            tracing::warn!(%error, "cannot read changes of other replicas; trying again");
+            tracing::warn!(%error, "cannot read changes from other replicas; trying again");
             backoff.wait().await;
             // Another replica may have failed to publish a change meanwhile.
             self.send(BusEvent::Missed);

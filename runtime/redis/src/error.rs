@@ -20,7 +20,7 @@ pub enum Unavailable {
     #[error("the connection to Redis was interrupted; the replica of the session may still be alive")]
     Interrupted,
     /// Several replicas keep changing the same value.
-    #[error("too many concurrent changes of the same value")]
+    #[error("too many concurrent changes to the same value")]
     Contended,
     /// The replica that runs the session has died, or frames of its response were lost.
     #[error("the replica that runs the session is gone, or the connection to it was interrupted")]

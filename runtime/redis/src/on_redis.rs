@@ -28,7 +28,7 @@ pub trait OnRedis: Sized {
     ///
     /// * sessions of legacy revisions, their streams' events, and requests for sessions on other replicas
     ///   ([`ServerBuilder::replicas`]);
-    /// * changes of tools, prompts, resources and tasks ([`ServerBuilder::change_bus`]);
+    /// * changes to tools, prompts, resources and tasks ([`ServerBuilder::change_bus`]);
     /// * keys of request states, and used states ([`ServerBuilder::request_state`]);
     /// * tasks, if a tool can run as a task ([`ServerBuilder::default_tasks`]).
     ///

@@ -1,8 +1,8 @@
 //! Used request states.
 //!
 //! If Redis lost the used states, a client could use one again. Hence the floor: states that expire before it are
-//! rejected. The first replica to connect creates it. If Redis has lost it, it is created again, at the time when the
-//! last state issued before expires.
+//! rejected. The first replica to connect creates it. If Redis has lost it, a new floor is set to the time when all
+//! states issued until now have expired.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

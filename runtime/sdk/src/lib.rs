@@ -67,7 +67,7 @@
 //! * `mcpgen_skills`, as the module `skills` (feature `skills`).
 //! * `mcpgen_tasks`, as the module `tasks` (feature `tasks`).
 //!
-//! What few programs need is in `mcpgen-validate`, `mcpgen-cluster`, `mcpgen-redis`, `mcpgen-auth`, `mcpgen-otel` and
+//! Parts that few programs need are in `mcpgen-validate`, `mcpgen-cluster`, `mcpgen-redis`, `mcpgen-auth`, `mcpgen-otel` and
 //! `mcpgen-bridge`. The command `mcpgen-gateway` serves several servers as one.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -126,7 +126,7 @@ impl Schema {
         let errors = budget.run(|| {
             let mut described = Vec::new();
             for error in self.validator.iter_errors(value).take(MAX_ERRORS) {
-                // It only says that matching a pattern was given up.
+                // This error only says that matching a pattern took too many steps.
                 if !matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. }) {
                     describe(&error, &mut described);
                 }

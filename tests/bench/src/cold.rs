@@ -24,7 +24,7 @@ pub fn run(quick: bool, rounds: usize) -> anyhow::Result<Vec<Section>> {
         let mut costs = vec![Costs::default(); CONSUMERS.len()];
         for round in 0..rounds {
             for place in 0..CONSUMERS.len() {
-                // Each round begins with another consumer, so that none always has the better place.
+                // Each round begins with another consumer, so that none always benefits from its position.
                 let index = (place + round) % CONSUMERS.len();
                 costs[index].add(measure(&CONSUMERS[index], profile).context(CONSUMERS[index].name)?);
             }
@@ -187,7 +187,7 @@ fn table(profile: Profile, revision: &str, costs: &[Costs]) -> Vec<Case> {
     cases
 }
 
-/// The number of times that a round repeats a build that takes less than a second.
+/// How many times a round repeats a build that takes less than a second.
 const REPEATS: usize = 3;
 
 fn measure(consumer: &Consumer, profile: Profile) -> anyhow::Result<Costs> {

@@ -21,7 +21,7 @@ pub fn alternate(mut contenders: Vec<Contender<'_>>, turns: usize) -> Vec<(Strin
     let mut times = vec![Vec::with_capacity(turns); contenders.len()];
     for turn in 0..turns {
         for place in 0..contenders.len() {
-            // Each turn begins with another contender, so that none always has the better place.
+            // Each turn begins with another contender, so that none always benefits from its position.
             let index = (place + turn) % contenders.len();
             let began = Instant::now();
             for _ in 0..repeats[index] {

@@ -1,4 +1,4 @@
-//! The operator `?` in the function of a tool without a named error type.
+//! A tool's function uses the `?` operator without a named error type.
 
 use mcpgen_sdk::prelude::*;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Tests a module that extends a revision: which types they share, and a server and clients that use the module.
+//! Tests a module that extends a revision: which types it shares with the revision, and a server and clients that use it.
 
 use std::any::TypeId;
 

@@ -225,12 +225,12 @@ fn undecoded_values_have_the_same_depth_limit() {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Is {
     Integer,
-    /// For a place: any number. For a token: a number that is not a signed 64-bit integer.
+    /// At a place, any number. As a token, a number that is not a signed 64-bit integer.
     Number,
     String,
     /// Only for places: an integer or a string.
     Id,
-    /// For a place: any JSON. For a token: JSON that is none of the above.
+    /// At a place, any JSON. As a token, JSON that is none of the above.
     Json,
     /// Only for tokens: not JSON.
     Nothing,

@@ -1,4 +1,4 @@
-//! HTML pages in one file, which make no requests: `page` has the frame with styles and scripts, `escape` escapes text and Markdown.
+//! Self-contained HTML pages, which make no requests: `page` has the frame with styles and scripts, `escape` escapes text and Markdown.
 
 mod escape;
 mod page;

@@ -2,7 +2,7 @@
 
 use crate::html::escape::escape;
 
-/// A page in one file.
+/// A self-contained page.
 #[derive(Debug)]
 pub struct Page {
     /// The title.

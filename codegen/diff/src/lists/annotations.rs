@@ -57,7 +57,7 @@ const SCHEMAS: [&str; 15] = [
 /// Keywords with an object of schemas.
 const NAMED_SCHEMAS: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
-/// Describes the change of a text that models read. Reviewers look for instructions in it.
+/// Describes the change to a text that models read. Reviewers look for instructions in it.
 pub(super) fn text_change(old: Option<&Json>, new: Option<&Json>) -> String {
     match (old, new) {
         (Some(Json::String(old)), Some(Json::String(new))) => {

@@ -25,7 +25,7 @@ const MOST_NOTES: usize = 50;
 const MOST_SEPARATE: usize = 20;
 const MOST_NAMED: usize = 5;
 
-/// Compares the lists of a server at two times.
+/// Compares two snapshots of a server's lists.
 pub fn compare(old: &Snapshot, new: &Snapshot) -> Diff {
     let mut comparison = Comparison::default();
     for kind in ListKind::ALL {

@@ -1,4 +1,4 @@
-//! Compares the values of members whose names speak of permissions.
+//! Compares the values of members whose names suggest permissions.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ const MOST_NAMED: usize = 20;
 type Permission<'v> = Vec<Cow<'v, str>>;
 
 pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
-    // What a new tool may do is new with the tool.
+    // A new tool has no earlier permissions to compare with.
     let Some(old) = old else { return Vec::new() };
     let (was, is) = (stated(old), stated(new));
     let none = BTreeSet::new();

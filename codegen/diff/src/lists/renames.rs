@@ -1,4 +1,4 @@
-//! Recognises tools that have another name.
+//! Recognises renamed tools.
 
 use std::collections::{HashMap, HashSet};
 

@@ -65,7 +65,7 @@ impl SchemaPair<'_> {
         }
         if [self.old.0, self.new.0].into_iter().any(|schema| pointers_exceed(schema, MAX_POINTERS)) {
             let what = format!("the schemas of the {} cannot be compared", self.part.name());
-            return vec![self.not_compared(what, "long names are around too many schemas".to_owned())];
+            return vec![self.not_compared(what, "too many schemas are nested below long names".to_owned())];
         }
         let (old, new) = (self.prepared(self.old.0), self.prepared(self.new.0));
         let annotations = annotations::compare(&old, &new);
@@ -93,7 +93,7 @@ impl SchemaPair<'_> {
             }
         }
         if found.is_empty() && ends_of_doubles(&old) == ends_of_doubles(&new) {
-            // What differs may be something that nobody sends by convention.
+            // The schemas may differ only in documents that nobody sends by convention.
             let whole = self.as_a_whole(&old, &new);
             found.extend(whole.filter(|it| it.evidence == Evidence::Convention));
         }
@@ -113,7 +113,7 @@ impl SchemaPair<'_> {
     }
 
     /// Returns the models of both schemas without references to other documents, which are not read, and where such
-    /// references changed. What an unchanged one refers to counts as unchanged.
+    /// references changed. A document counts as unchanged if the reference to it is.
     fn models_without_others(&self, old: &Json, new: &Json) -> Option<(Models, Vec<String>)> {
         let (was, is) = (others(old), others(new));
         let (mut old, mut new) = (old.clone(), new.clone());

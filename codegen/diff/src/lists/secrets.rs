@@ -42,7 +42,7 @@ pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
 #[derive(Clone, Copy, Debug, Default)]
 struct Demand {
     is_secret: bool,
-    /// Rather than by one of several alternatives.
+    /// Whether the member is always required, not only in one of several alternatives.
     always: bool,
 }
 
@@ -125,7 +125,7 @@ impl<'s> Required<'s> {
     }
 }
 
-/// The maximum number of references from one to the next.
+/// The maximum length of a chain of references.
 const MOST_REFERENCES: usize = 8;
 
 /// Returns the schema that a schema refers to, or itself.

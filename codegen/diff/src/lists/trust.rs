@@ -41,7 +41,7 @@ pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
 fn first(rule: Rule, mut found: Vec<Found>) -> Vec<Found> {
     let others = found.split_off(found.len().min(MOST_FOUND));
     if !others.is_empty() {
-        let words = format!("has {} by this rule", counted(others.len() as u64, "other findings"));
+        let words = format!("has {} of this rule", counted(others.len() as u64, "other findings"));
         let all: String = others.iter().map(|it| format!("{}\0{}\0", it.path, it.detail)).collect();
         found.push(Found { rule, member: String::new(), path: String::new(), detail: sha256(all), words });
     }

@@ -97,7 +97,7 @@ impl Values<'_> {
         if of_types.verdict == Verdict::Breaking { of_types } else { answer }
     }
 
-    /// Returns two types as checks. Several differences ask about the same ones.
+    /// Returns two types as checks, which are kept, because several differences need the same ones.
     fn versions(&self, old: &Type, new: &Type, is_64_bit: bool) -> Rc<Versions> {
         let mut kept = self.as_checks.borrow_mut();
         if kept.len() >= MOST_KEPT {

@@ -73,7 +73,7 @@ pub(crate) fn compare_checks(
     let answers = [Version::New, Version::Old].map(|reader| versions.read_by(reader, None, effort));
     let root = Some(Place { pointer: String::new(), rust: None });
     let message = format!("the schemas of the {subject} differ");
-    // If both are compatible, what is only so by convention has changed.
+    // If both directions are compatible, the rule depends on which of them is so only by convention.
     let proved = answers.each_ref().map(|it| it.evidence == Evidence::Proof);
     let rule = rule_of(&answers).or_else(|| rule_of_whole(proved))?;
     let difference = Site::of(subject, [root.clone(), root]).difference(rule, message);

@@ -21,7 +21,7 @@ pub(super) fn usual(
     (Check::All(vec![sent.clone(), convention.value(sent)]), definitions)
 }
 
-/// Returns the name of the definition that checks the inside of a definition's values for what is usual.
+/// Returns the name of the definition that checks whether the members and items in a definition's values are usual.
 fn below(definition: &str) -> String {
     format!("{definition}\0usual")
 }

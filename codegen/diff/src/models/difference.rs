@@ -87,7 +87,7 @@ impl Outcome {
         }
     }
 
-    /// Compares the names in Rust of what has the same name in both schemas. The part is a value, or empty.
+    /// Compares the Rust names of items that have the same name in both schemas. `part` is a value, or empty.
     pub(super) fn rust_name(&mut self, site: &Site, part: &str, old: &str, new: &str) {
         if old != new {
             let of = if part.is_empty() { String::new() } else { format!("{part} of ") };

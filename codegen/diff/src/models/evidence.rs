@@ -23,10 +23,10 @@ use crate::models::whole::Checks;
 pub enum Evidence {
     /// It is proved that the reader accepts every document.
     Proof,
-    /// The reader accepts every document without members that an open object of the sender says nothing about, and without
-    /// integers that a double cannot hold. By convention, nobody sends these.
+    /// The reader accepts every document, apart from two kinds that nobody sends by convention: those with members that
+    /// an open object of the sender does not name, and those with integers that a double cannot hold.
     Convention,
-    /// Nothing shows it: the change affects the meaning of documents, or nothing was decided.
+    /// No document can show it: the change affects only what documents mean, or the verdict is unknown.
     None,
     /// A message, or an item of a list, exists on one side only.
     Message,
@@ -51,7 +51,7 @@ impl Evidence {
     }
 }
 
-/// A version of what is compared.
+/// The old or the new version of the compared schema or list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
@@ -136,8 +136,8 @@ impl Aim {
     }
 }
 
-/// The work of a comparison, in steps of questions. The fewer are left, the fewer gets a question, so that a malicious schema or
-/// list takes seconds.
+/// The steps that a comparison may take. The fewer are left, the fewer a single question may take, so that even a
+/// malicious schema or list takes only seconds.
 #[derive(Debug)]
 pub(crate) struct Effort {
     left: Cell<u64>,

@@ -25,11 +25,11 @@ pub struct Diff {
 pub struct TypeVerdict {
     /// The definition.
     pub name: String,
-    /// The senders of the type.
+    /// Who sends values of the type.
     pub senders: Senders,
-    /// The verdict on a value of the old revision for a reader of the new one.
+    /// The verdict on values of the old revision that are read with the new one.
     pub old_to_new: Verdict,
-    /// The verdict on a value of the new revision for a reader of the old one.
+    /// The verdict on values of the new revision that are read with the old one.
     pub new_to_old: Verdict,
 }
 

@@ -1,4 +1,4 @@
-//! Resolved type expressions: what they accept, without names and aliases.
+//! Resolved type expressions: what they accept, without names or aliases.
 
 use mcpgen_model::{
     Bounded, Bounds, Check, Content, CoreType, Decision, JsonTypes, Length, Limit, Member, PatternMembers, Protocol,
@@ -203,8 +203,8 @@ impl Integers {
         }
     }
 
-    /// Returns the range without an end at the greatest exact integer of a double, which generators of schemas write
-    /// for integers without a limit. The range must contain other integers.
+    /// Returns the range without limits at ±(2^53 - 1), which schema generators write for unlimited integers. A limit
+    /// stays if the range contains no other integer.
     pub(super) fn without_limits_of_doubles(self) -> Integers {
         let Integers { first, last } = self.without_limits_of_types();
         let (is_first, is_last) = (first == -MAX_SAFE_INTEGER, last == MAX_SAFE_INTEGER);

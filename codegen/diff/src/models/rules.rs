@@ -141,18 +141,18 @@ pub enum Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum RuleVerdicts {
-    /// On a change of a schema.
+    /// On a change in a schema.
     Schemas(SchemaVerdicts),
-    /// On a change of a server's lists.
+    /// On a change in a server's lists.
     Lists(ListVerdicts),
-    /// On a change of what a server may do, which does not concern callers.
+    /// On a change in what a server may do, which does not concern callers.
     Trust {
         /// For someone who permitted the use of the old lists.
         trust: Verdict,
     },
 }
 
-/// The verdicts on a change of a schema.
+/// The verdicts on a change in a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchemaVerdicts {
@@ -184,9 +184,9 @@ pub enum Action {
     Review,
     /// Plan for a removal.
     Plan,
-    /// Nothing, but something new can be used.
+    /// Nothing has to be done, but something new can be used.
     Use,
-    /// Nothing.
+    /// Nothing has to be done.
     None,
 }
 

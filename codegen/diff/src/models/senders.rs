@@ -71,7 +71,7 @@ impl Senders {
 /// The sides that send each message of a protocol.
 pub(super) struct Sending {
     known: HashMap<TypeId, Vec<Side>>,
-    /// The messages that others contain. Nobody sends them by themselves.
+    /// The messages that are parts of others. Nobody sends them on their own.
     embedded: HashSet<TypeId>,
 }
 

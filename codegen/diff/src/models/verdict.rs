@@ -26,7 +26,7 @@ pub enum Verdict {
     Compatible,
     /// The reader accepts all messages, but may misinterpret some.
     Dangerous,
-    /// Neither a proof that the reader accepts all messages nor one that it rejects was found.
+    /// Neither a proof that the reader accepts all messages nor a message that it rejects was found.
     Unknown,
     /// The reader rejects some messages.
     Breaking,
@@ -68,21 +68,21 @@ pub enum Axis {
     OldClientNewServer,
     /// A client of the new schema with a server of the old one.
     NewClientOldServer,
-    /// A reader of the new schema with documents of the old one, in a schema without messages.
+    /// Code for the new schema that reads documents written for the old one. Only for schemas without messages.
     NewReaderOldDocuments,
-    /// A reader of the old schema with documents of the new one, in a schema without messages.
+    /// Code for the old schema that reads documents written for the new one. Only for schemas without messages.
     OldReaderNewDocuments,
     /// Code that uses the generated types.
     RustApi,
     /// A model or a client that remembers the old lists of a server, and calls the new server.
     RememberedList,
-    /// A program with recorded calls for the old server, which calls the new server without a model or a user.
+    /// A program that replays calls recorded with the old server on the new one, without a model or a user.
     StoredWorkflow,
     /// Someone who permitted the use of the old lists: what may the server do now?
     Trust,
 }
 
-/// The verdicts on a change of a server's lists.
+/// The verdicts on a change in a server's lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ListVerdicts {
@@ -96,7 +96,7 @@ pub struct ListVerdicts {
 }
 
 impl ListVerdicts {
-    /// Those of a change after which callers fail.
+    /// The verdicts on a change that makes calls fail.
     pub(crate) const BREAKING: ListVerdicts = ListVerdicts {
         remembered_list: Verdict::Breaking,
         stored_workflow: Verdict::Breaking,

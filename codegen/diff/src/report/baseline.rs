@@ -23,7 +23,7 @@ const HEADER: &str = "\
 # The first word of a line identifies a finding. It stays the same when the finding moves.
 ";
 
-/// The number of entries without a finding that a note lists.
+/// How many of the entries that match no finding a note names.
 const NAMED: usize = 5;
 
 impl Baseline {
@@ -58,8 +58,8 @@ impl Baseline {
         Baseline { file: path.display().to_string(), entries: findings.iter().filter(counts).map(entry).collect() }
     }
 
-    /// Suppresses the findings in the baseline that are not ignored, and notes the entries without a finding whose rules
-    /// concern these axes.
+    /// Suppresses the findings in the baseline that are not ignored. Adds a note about the entries that match no finding,
+    /// if their rules concern these axes.
     pub fn suppress(&self, judgement: &mut Judgement, axes: &[Axis]) {
         let rule = |words: &str| Rule::ALL.iter().find(|rule| words.split(' ').next() == Some(rule.id()));
         let concerns = |words: &str| rule(words).is_none_or(|rule| rule.concerns(axes));

@@ -16,7 +16,7 @@ pub enum Subject {
     /// Two schemas without messages.
     #[strum(serialize = "schemas")]
     Documents,
-    /// The lists of a server at two times.
+    /// Two snapshots of a server's lists.
     Lists,
 }
 
@@ -31,12 +31,12 @@ pub struct Compared {
     pub models: Models,
 }
 
-/// What two texts describe, old before new.
+/// The models of the two compared texts, old before new.
 #[derive(Debug)]
 pub enum Models {
     /// Two schemas.
     Schemas(Box<[Protocol; 2]>),
-    /// The lists of a server at two times.
+    /// Two snapshots of a server's lists.
     Lists([Snapshot; 2]),
 }
 
@@ -58,8 +58,8 @@ impl Compared {
         }
         match subject {
             Subject::Schemas | Subject::Documents => {
-                // Only vendored revisions have our documentation. Next to another schema, its deprecations would be
-                // differences.
+                // Only vendored revisions have our documentation. In a comparison with another schema,
+                // its deprecations would count as differences.
                 let are_documented = is_revision(old)? && is_revision(new)?;
                 let read = |name| match is_revision(name)? {
                     true => vendored(name, are_documented),

@@ -185,7 +185,7 @@ impl Report {
         })
     }
 
-    /// Returns the tool, the other item, or the type that a finding is about.
+    /// Returns the item, such as a tool, or the type that a finding is about.
     fn group(&self, judged: &Judged) -> String {
         let finding = &judged.finding;
         match &self.models {

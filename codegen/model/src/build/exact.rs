@@ -82,7 +82,7 @@ fn is_usual(guard: &Condition, variant: &Schema, algebra: &Algebra<'_>) -> Optio
 /// How much a schema says about the value at a path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Said {
-    /// Nothing, except perhaps that it is forbidden.
+    /// Nothing, or only that the member is forbidden.
     Nothing,
     /// The member is named, but its values are not listed.
     Something,

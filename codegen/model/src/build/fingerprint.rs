@@ -26,7 +26,7 @@ pub(super) fn is_type(kind: &Kind) -> bool {
     }
 }
 
-/// Returns a text that is equal for two schemas if their structure is equal, and only then.
+/// Returns a text that is the same for schemas of equal structure and differs for all others.
 pub(super) fn fingerprint(schema: &Schema) -> String {
     match &schema.kind {
         Kind::Array(array) => {

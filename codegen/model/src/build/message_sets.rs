@@ -15,8 +15,8 @@ use crate::text::names::{message_name, type_name};
 use crate::{Condition, Guard, MessageKind, MessageSet, Origin, Shape, Tag, Type, TypeId, Union, Variant};
 
 impl Builder<'_> {
-    /// Returns whether a definition with the name of a message set is one. Other protocols may use such a name for any
-    /// type.
+    /// Returns whether a definition that is named like a message set really is one. Other protocols may use such a name
+    /// for any type.
     pub(super) fn is_message_set(&self, schema: &Schema) -> bool {
         let mut variants = Vec::new();
         self.flatten(schema, &mut variants);

@@ -353,7 +353,7 @@ struct AtPath<'s> {
     required: bool,
     /// Whether the schema names the value in at least one object.
     declared: bool,
-    /// Whether no object says anything about the value, except perhaps forbids it.
+    /// Whether no object says anything about the value, other than that it is forbidden.
     is_free: bool,
     /// The schema of the value in each object.
     schemas: Vec<Option<&'s Schema>>,
@@ -424,7 +424,7 @@ fn at<'s>(objects: &[&'s Object], key: &str, algebra: &'s Algebra<'_>) -> AtPath
     }
 }
 
-/// Returns whether an object says nothing about a member, except perhaps forbids it.
+/// Returns whether an object says nothing about a member, other than that it is forbidden.
 fn is_free(object: &Object, key: &str) -> bool {
     !object.properties.contains_key(key) && matches!(object.schema_of_other(key).kind, Kind::Any | Kind::Never)
 }

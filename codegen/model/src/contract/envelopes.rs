@@ -68,7 +68,7 @@ fn check(document: &Document, messages: &[Message]) -> Result<(), Error> {
         }
     }
     if messages.len() > MAX_MESSAGES {
-        let why = format!("{} messages are more than the limit of {MAX_MESSAGES}", messages.len());
+        let why = format!("{} messages exceed the limit of {MAX_MESSAGES}", messages.len());
         problems.add_with("", why, "split the contract");
     }
     problems.into_result()

@@ -46,7 +46,7 @@ pub fn contains_with_cost(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) 
     verdict(&[small], &[large], budget)
 }
 
-/// Returns whether the two schemas accept no document in common. If they do accept one, the verdict has it.
+/// Returns whether the two schemas accept no document in common. If they do accept one, it is the verdict's witness.
 pub fn disjoint(a: Scoped<'_>, b: Scoped<'_>, budget: Budget) -> Verdict {
     verdict(&[a, b], &[], budget).0
 }

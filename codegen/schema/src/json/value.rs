@@ -96,7 +96,7 @@ impl Json {
         })
     }
 
-    /// Returns a text that is equal for two values exactly if the values are equal.
+    /// Returns a text that is the same for equal values and differs for all others.
     pub fn key(&self) -> String {
         match self {
             Json::Number(number) => match integer(number) {

@@ -12,7 +12,7 @@ impl Lower<'_> {
     pub(super) fn subschemas(&mut self, of: Keywords<'_>, keyword: &str) -> Option<(Vec<Schema>, Vec<Check>)> {
         match of.get(keyword)? {
             Json::Array(items) if items.len() > MAX_SUBSCHEMAS => {
-                let why = format!("{} subschemas are more than the limit of {MAX_SUBSCHEMAS}", items.len());
+                let why = format!("{} subschemas exceed the limit of {MAX_SUBSCHEMAS}", items.len());
                 self.problem(of, keyword, why, "write fewer subschemas");
             }
             Json::Array(items) if items.is_empty() => {

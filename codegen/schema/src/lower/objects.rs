@@ -62,7 +62,7 @@ impl Lower<'_> {
         let properties = match of.get("properties") {
             None => return,
             Some(Json::Object(members)) if members.len() > MAX_PROPERTIES => {
-                let why = format!("{} members are more than the limit of {MAX_PROPERTIES}", members.len());
+                let why = format!("{} members exceed the limit of {MAX_PROPERTIES}", members.len());
                 return self.problem(of, "properties", why, "use additionalProperties");
             }
             Some(Json::Object(members)) => members,
@@ -132,10 +132,9 @@ impl Lower<'_> {
 
     fn names(&mut self, json: &Json, keyword: &str, pointer: &str) -> Vec<String> {
         let (why, remedy) = match json {
-            Json::Array(names) if names.len() > MAX_PROPERTIES => (
-                format!("{} names are more than the limit of {MAX_PROPERTIES}", names.len()),
-                "use additionalProperties",
-            ),
+            Json::Array(names) if names.len() > MAX_PROPERTIES => {
+                (format!("{} names exceed the limit of {MAX_PROPERTIES}", names.len()), "use additionalProperties")
+            }
             Json::Array(names) => match names.iter().find(|name| name.as_str().is_none()) {
                 None => return names.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
                 Some(name) => (format!("{name} is not the name of a member"), "write an array of member names"),

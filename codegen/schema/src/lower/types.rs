@@ -91,7 +91,7 @@ impl Lower<'_> {
         let listed = match of.get("enum") {
             None => None,
             Some(Json::Array(values)) if values.len() > MAX_VALUES => {
-                let why = format!("{} values are more than the limit of {MAX_VALUES}", values.len());
+                let why = format!("{} values exceed the limit of {MAX_VALUES}", values.len());
                 self.problem(of, "enum", why, "use the type of the values instead");
                 None
             }

@@ -231,7 +231,7 @@ impl Unevaluated {
     }
 }
 
-/// Evaluates the check on a member that no name and no pattern covers.
+/// Evaluates the check on a member that neither a name nor a pattern covers.
 fn other<'c>(check: &'c Check, value: Cursor<'_>, scope: &Scope<'c>) -> Result<(), Error> {
     match check {
         Check::Nothing => Err(value.unexpected()),
@@ -245,7 +245,7 @@ fn mark(seen: &mut Evaluated<'_>, value: Cursor<'_>) {
     }
 }
 
-/// Returns whether a check holds. Fails only if matching a pattern was given up.
+/// Returns whether a check holds. Fails only if matching a pattern takes too many steps.
 fn holds(result: Result<(), Error>) -> Result<bool, Error> {
     match result {
         Ok(()) => Ok(true),

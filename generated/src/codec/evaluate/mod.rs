@@ -71,7 +71,7 @@ fn at_segment(error: Error, segment: &Name) -> Error {
 }
 
 impl Error {
-    /// Returns whether evaluation was given up, so that the value may or may not be valid.
+    /// Returns whether evaluation stopped at a limit, so that the value may or may not be valid.
     fn is_given_up(&self) -> bool {
         matches!(self.kind(), ErrorKind::PatternTooExpensive { .. } | ErrorKind::TooManyChecks)
     }

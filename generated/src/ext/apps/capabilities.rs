@@ -42,7 +42,7 @@ codec::object! { McpUiAppCapabilities;
 /// Used by [`McpUiAppCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiAppCapabilitiesTools {
-    /// Whether the sender reports changes of the list.
+    /// Whether the sender reports changes to the list.
     pub list_changed: Option<bool>,
 }
 codec::object! { McpUiAppCapabilitiesTools;
@@ -139,7 +139,7 @@ codec::object! { McpUiHostCapabilitiesSandbox;
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostCapabilitiesServerResources {
-    /// Whether the sender reports changes of the list.
+    /// Whether the sender reports changes to the list.
     pub list_changed: Option<bool>,
 }
 codec::object! { McpUiHostCapabilitiesServerResources;
@@ -155,7 +155,7 @@ codec::object! { McpUiHostCapabilitiesServerResources;
 /// Used by [`McpUiHostCapabilities`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct McpUiHostCapabilitiesServerTools {
-    /// Whether the sender reports changes of the list.
+    /// Whether the sender reports changes to the list.
     pub list_changed: Option<bool>,
 }
 codec::object! { McpUiHostCapabilitiesServerTools;

@@ -32,11 +32,11 @@ pub enum McpUiStyleVariableKey {
     ColorBackgroundInverse,
     /// `"--color-background-ghost"`: The background color of ghost elements.
     ColorBackgroundGhost,
-    /// `"--color-background-info"`: The background color of information.
+    /// `"--color-background-info"`: The background color of informational elements.
     ColorBackgroundInfo,
     /// `"--color-background-danger"`: The background color of errors and destructive actions.
     ColorBackgroundDanger,
-    /// `"--color-background-success"`: The background color of success.
+    /// `"--color-background-success"`: The background color of success messages.
     ColorBackgroundSuccess,
     /// `"--color-background-warning"`: The background color of warnings.
     ColorBackgroundWarning,
@@ -52,11 +52,11 @@ pub enum McpUiStyleVariableKey {
     ColorTextInverse,
     /// `"--color-text-ghost"`: The text color of ghost elements.
     ColorTextGhost,
-    /// `"--color-text-info"`: The text color of information.
+    /// `"--color-text-info"`: The text color of informational elements.
     ColorTextInfo,
     /// `"--color-text-danger"`: The text color of errors and destructive actions.
     ColorTextDanger,
-    /// `"--color-text-success"`: The text color of success.
+    /// `"--color-text-success"`: The text color of success messages.
     ColorTextSuccess,
     /// `"--color-text-warning"`: The text color of warnings.
     ColorTextWarning,
@@ -72,11 +72,11 @@ pub enum McpUiStyleVariableKey {
     ColorBorderInverse,
     /// `"--color-border-ghost"`: The border color of ghost elements.
     ColorBorderGhost,
-    /// `"--color-border-info"`: The border color of information.
+    /// `"--color-border-info"`: The border color of informational elements.
     ColorBorderInfo,
     /// `"--color-border-danger"`: The border color of errors and destructive actions.
     ColorBorderDanger,
-    /// `"--color-border-success"`: The border color of success.
+    /// `"--color-border-success"`: The border color of success messages.
     ColorBorderSuccess,
     /// `"--color-border-warning"`: The border color of warnings.
     ColorBorderWarning,
@@ -88,11 +88,11 @@ pub enum McpUiStyleVariableKey {
     ColorRingSecondary,
     /// `"--color-ring-inverse"`: The color of focus rings of inverted elements.
     ColorRingInverse,
-    /// `"--color-ring-info"`: The color of focus rings of information.
+    /// `"--color-ring-info"`: The color of focus rings of informational elements.
     ColorRingInfo,
     /// `"--color-ring-danger"`: The color of focus rings of errors and destructive actions.
     ColorRingDanger,
-    /// `"--color-ring-success"`: The color of focus rings of success.
+    /// `"--color-ring-success"`: The color of focus rings of success messages.
     ColorRingSuccess,
     /// `"--color-ring-warning"`: The color of focus rings of warnings.
     ColorRingWarning,
@@ -166,7 +166,7 @@ pub enum McpUiStyleVariableKey {
     BorderRadiusFull,
     /// `"--border-width-regular"`: The regular border width.
     BorderWidthRegular,
-    /// `"--shadow-hairline"`: The shadow that is only a hairline.
+    /// `"--shadow-hairline"`: The hairline shadow.
     ShadowHairline,
     /// `"--shadow-sm"`: The small shadow.
     ShadowSm,

@@ -1017,8 +1017,8 @@ codec::object! { McpUiToolResultNotificationParams;
 
 /// Sets what the model learns about the state of the app.
 ///
-/// The host passes it to the model with the next message of the user. Each request replaces the content of the one
-/// before.
+/// The host passes it to the model with the next message of the user. Each request replaces the content of the previous
+/// one.
 ///
 /// ```json
 /// {"method": "ui/update-model-context", "params": {"content": [{"type": "text",

@@ -54,7 +54,7 @@ pub struct PositionalArgumentWithHint {
     pub is_secret: Option<bool>,
     /// The value if the user supplies none. It should be valid for the input.
     pub default: Option<String>,
-    /// A text in the empty input field, which shows the expected form of the value.
+    /// The placeholder of the input field, which shows what a value looks like.
     pub placeholder: Option<String>,
     /// The allowed values. If present, the user selects one of them.
     pub choices: Option<Vec<String>>,
@@ -101,7 +101,7 @@ pub struct PositionalArgumentWithValue {
     pub is_secret: Option<bool>,
     /// The value if the user supplies none. It should be valid for the input.
     pub default: Option<String>,
-    /// A text in the empty input field, which shows the expected form of the value.
+    /// The placeholder of the input field, which shows what a value looks like.
     pub placeholder: Option<String>,
     /// The allowed values. If present, the user selects one of them.
     pub choices: Option<Vec<String>>,
@@ -148,7 +148,7 @@ pub struct NamedArgument {
     pub is_secret: Option<bool>,
     /// The value if the user supplies none. It should be valid for the input.
     pub default: Option<String>,
-    /// A text in the empty input field, which shows the expected form of the value.
+    /// The placeholder of the input field, which shows what a value looks like.
     pub placeholder: Option<String>,
     /// The allowed values. If present, the user selects one of them.
     pub choices: Option<Vec<String>>,

@@ -124,7 +124,7 @@ pub struct Input {
     pub is_secret: Option<bool>,
     /// The value if the user supplies none. It should be valid for the input.
     pub default: Option<String>,
-    /// A text in the empty input field, which shows the expected form of the value.
+    /// The placeholder of the input field, which shows what a value looks like.
     pub placeholder: Option<String>,
     /// The allowed values. If present, the user selects one of them.
     pub choices: Option<Vec<String>>,
@@ -181,7 +181,7 @@ pub struct InputWithVariables {
     pub is_secret: Option<bool>,
     /// The value if the user supplies none. It should be valid for the input.
     pub default: Option<String>,
-    /// A text in the empty input field, which shows the expected form of the value.
+    /// The placeholder of the input field, which shows what a value looks like.
     pub placeholder: Option<String>,
     /// The allowed values. If present, the user selects one of them.
     pub choices: Option<Vec<String>>,
@@ -230,7 +230,7 @@ pub struct KeyValueInput {
     pub is_secret: Option<bool>,
     /// The value if the user supplies none. It should be valid for the input.
     pub default: Option<String>,
-    /// A text in the empty input field, which shows the expected form of the value.
+    /// The placeholder of the input field, which shows what a value looks like.
     pub placeholder: Option<String>,
     /// The allowed values. If present, the user selects one of them.
     pub choices: Option<Vec<String>>,
@@ -385,7 +385,7 @@ pub struct ServerDetail {
     pub name: ServerDetailName,
     /// The display name, intended for people.
     pub title: Option<ServerDetailTitle>,
-    /// What the server does, for people, in at most 100 characters.
+    /// A description of what the server does, for people. At most 100 characters.
     pub description: ServerDetailDescription,
     /// The version of the server, preferably a semantic version. Ranges of versions are not allowed.
     pub version: ServerDetailVersion,

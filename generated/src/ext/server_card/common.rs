@@ -211,7 +211,7 @@ pub struct ServerCard {
     pub name: ServerCardName,
     /// The display name, intended for people.
     pub title: Option<ServerCardTitle>,
-    /// What the server does, for people, in at most 100 characters.
+    /// A description of what the server does, for people. At most 100 characters.
     pub description: ServerCardDescription,
     /// The version of the server, preferably a semantic version. Ranges of versions are not allowed.
     pub version: ServerCardVersion,

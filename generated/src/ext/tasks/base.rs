@@ -18,11 +18,11 @@ use crate::{Extra, codec};
 pub struct TaskStatusNotificationParamsWorking {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -60,11 +60,11 @@ codec::object! { TaskStatusNotificationParamsWorking builder TaskStatusNotificat
 pub struct TaskStatusNotificationParamsInputRequired {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -106,11 +106,11 @@ codec::object! { TaskStatusNotificationParamsInputRequired builder TaskStatusNot
 pub struct TaskStatusNotificationParamsCompleted {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -151,11 +151,11 @@ codec::object! { TaskStatusNotificationParamsCompleted builder TaskStatusNotific
 pub struct TaskStatusNotificationParamsFailed {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -194,11 +194,11 @@ codec::object! { TaskStatusNotificationParamsFailed builder TaskStatusNotificati
 pub struct TaskStatusNotificationParamsCancelled {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The

@@ -52,11 +52,11 @@ pub struct Task {
     pub task_id: String,
     /// The status of the task.
     pub status: TaskStatus,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The

@@ -18,11 +18,11 @@ use crate::{Extra, codec};
 pub struct CancelledTask {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -56,11 +56,11 @@ codec::object! { CancelledTask builder CancelledTaskBuilder;
 pub struct CompletedTask {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -131,11 +131,11 @@ codec::union! { DetailedTask blank CancelledTask;
 pub struct FailedTask {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -172,11 +172,11 @@ codec::object! { FailedTask builder FailedTaskBuilder;
 pub struct InputRequiredTask {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -213,11 +213,11 @@ codec::object! { InputRequiredTask builder InputRequiredTaskBuilder;
 pub struct WorkingTask {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The

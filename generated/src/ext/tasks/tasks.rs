@@ -72,11 +72,11 @@ pub struct CreateTaskResult {
     pub task_id: String,
     /// The status of the task.
     pub status: TaskStatus,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -247,11 +247,11 @@ codec::object! { Result;
 pub struct GetTaskResultWorking {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -289,11 +289,11 @@ codec::object! { GetTaskResultWorking builder GetTaskResultWorkingBuilder;
 pub struct GetTaskResultInputRequired {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -335,11 +335,11 @@ codec::object! { GetTaskResultInputRequired builder GetTaskResultInputRequiredBu
 pub struct GetTaskResultCompleted {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -380,11 +380,11 @@ codec::object! { GetTaskResultCompleted builder GetTaskResultCompletedBuilder;
 pub struct GetTaskResultFailed {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The
@@ -425,11 +425,11 @@ codec::object! { GetTaskResultFailed builder GetTaskResultFailedBuilder;
 pub struct GetTaskResultCancelled {
     /// The ID of the task. The server chooses it.
     pub task_id: String,
-    /// A description of the status for people and models, such as the current step or the reason of a failure.
+    /// A description of the status for people and models, such as the current step or why the task failed.
     pub status_message: Option<String>,
     /// The time when the task was created, as an ISO 8601 timestamp.
     pub created_at: String,
-    /// The time of the last change of the task, as an ISO 8601 timestamp.
+    /// The time of the last change to the task, as an ISO 8601 timestamp.
     pub last_updated_at: String,
     /// The number of milliseconds after `createdAt` for which the server keeps the task. Afterwards, the server may
     /// fail the task and delete it. The value can change while the task runs. The value `null` means no limit. The

@@ -74,10 +74,10 @@ impl AuthorizationRequest {
         let invalid = OAuthError::AuthorizationResponse;
         let value = |name| parameter(response, name);
         if value("state")?.as_deref() != Some(self.state.as_str()) {
-            return Err(invalid("`state` is not that of the request"));
+            return Err(invalid("`state` does not match the request"));
         }
         match value("iss")? {
-            Some(issuer) if issuer != self.issuer => return Err(invalid("`iss` is another authorization server")),
+            Some(issuer) if issuer != self.issuer => return Err(invalid("`iss` names another authorization server")),
             None if self.requires_issuer => return Err(invalid("`iss` is missing")),
             _ => {}
         }

@@ -135,7 +135,7 @@ impl IntrospectionVerifier {
         }
         let is_ours = claims.get("iss").and_then(Value::as_str).is_none_or(|issuer| issuer == self.issuer);
         if !is_ours {
-            return Err(invalid("the token is of another issuer"));
+            return Err(invalid("the token is from another issuer"));
         }
         let may_lack = !self.checks_audience && claims.get("aud").is_none();
         if !may_lack && !has_audience(claims.get("aud"), &self.audiences) {

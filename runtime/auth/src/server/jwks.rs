@@ -107,7 +107,7 @@ impl KeyCache {
             self.fetcher.get_first::<AuthorizationServerMetadata>(authorization_server_urls(&parsed)).await?;
         match metadata {
             None => Err(invalid("there is no metadata")),
-            Some(metadata) if metadata.issuer != issuer => Err(invalid("`issuer` is another issuer")),
+            Some(metadata) if metadata.issuer != issuer => Err(invalid("`issuer` names another issuer")),
             Some(metadata) => metadata.jwks_uri.ok_or_else(|| invalid("`jwks_uri` is missing")),
         }
     }

@@ -138,7 +138,7 @@ impl JwtVerifier {
     fn check_claims(&self, claims: &Map<String, Value>) -> Result<(), TokenError> {
         let invalid = |why| Err(TokenError::Invalid(why));
         if claims.get("iss").and_then(Value::as_str) != Some(&self.issuer) {
-            return invalid("the token is of another issuer");
+            return invalid("the token is from another issuer");
         }
         if !has_audience(claims.get("aud"), &self.audiences) {
             return invalid("the token is for another audience");

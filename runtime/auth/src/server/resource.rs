@@ -171,7 +171,7 @@ impl Shared {
             ProofError::TooMany { retry_after } => {
                 tracing::warn!(
                     subject = identity.subject,
-                    "the DPoP proofs of this client, or of all, reach their limit"
+                    "too many DPoP proofs are remembered, for this client or in total"
                 );
                 Refusal::TooManyProofs(retry_after)
             }

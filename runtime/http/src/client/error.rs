@@ -129,15 +129,15 @@ pub enum OpenSseError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The event stream ended or failed before the `endpoint` event.
-    #[error("the event stream ended before the event `endpoint`{}; check the URL", .0.as_ref().map_or(String::new(), |error| format!(" ({error})")))]
+    #[error("the event stream ended before the `endpoint` event{}; check the URL", .0.as_ref().map_or(String::new(), |error| format!(" ({error})")))]
     Ended(#[source] Option<io::Error>),
     /// No `endpoint` event arrived within [`ClientOptions::send_timeout`](super::ClientOptions::send_timeout).
     #[error(
-        "no event `endpoint` within {0:?}; check the URL, or raise `ClientOptions::send_timeout` if the server is slow"
+        "no `endpoint` event within {0:?}; check the URL, or raise `ClientOptions::send_timeout` if the server is slow"
     )]
     Timeout(Duration),
     /// The data of the `endpoint` event is not a URL.
-    #[error("the event `endpoint` of the server contains {endpoint:?}, which is not a URL: {source}")]
+    #[error("the `endpoint` event of the server contains {endpoint:?}, which is not a URL: {source}")]
     Endpoint {
         /// At most the first 512 characters of the data.
         endpoint: String,
@@ -147,7 +147,7 @@ pub enum OpenSseError {
     /// The `endpoint` event has another origin than the event stream. The client sends nothing there, because messages
     /// may contain credentials.
     #[error(
-        "the event `endpoint` of the server contains {endpoint:?}, whose origin is not that of the event stream ({origin}); connect to the origin of the endpoint instead"
+        "the `endpoint` event of the server contains {endpoint:?}, whose origin is not that of the event stream ({origin}); connect to the origin of the endpoint instead"
     )]
     Origin {
         /// At most the first 512 characters of the data.

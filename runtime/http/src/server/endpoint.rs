@@ -331,7 +331,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         let evicted = || owner.as_ref().is_some_and(|owner| shared.sessions().evict_of(owner));
         let quota = quota().or_else(|| evicted().then(quota).flatten()).ok_or_else(|| {
             Refusal::busy(format!(
-                "this owner has {most} sessions in use, its limit (`EndpointOptions::sessions_per_owner`)"
+                "this owner has {most} sessions in use, which is the limit (`EndpointOptions::sessions_per_owner`)"
             ))
         })?;
         let memory = self.session_memory(owner.as_ref(), SESSION_COST)?;

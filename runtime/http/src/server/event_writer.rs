@@ -31,13 +31,13 @@ struct Queue {
 }
 
 enum Job {
-    /// Creates the stream, then completes the sender.
+    /// Creates the stream, then signals so on the channel.
     Open(u64, Arc<[RequestId]>, oneshot::Sender<()>),
     Append(u64, Arc<[RequestId]>, StoredEvent),
     Remove(u64),
 }
 
-/// What a job counts at least, which limits the number of jobs, too.
+/// The minimum that a job counts in bytes, which also limits the number of jobs.
 const EVENT_COST: usize = 256;
 
 /// The pause after a failed write. Doubles with each failure, up to [`MAX_DELAY`].

@@ -113,16 +113,16 @@ impl Limiter {
         let session = session.map(|permits| Arc::clone(permits).try_acquire_owned()).transpose();
         let session = session.map_err(|_| {
             Refusal::busy(format!(
-                "this session has {per_session} {name} open, its limit (`EndpointOptions::{name}_per_session`)"
+                "this session has {per_session} {name} open, which is the limit (`EndpointOptions::{name}_per_session`)"
             ))
         })?;
         let owner = self.quota(owner, limit.kind, *per_owner).ok_or_else(|| {
             Refusal::busy(format!(
-                "this owner has {per_owner} {name} open, its limit (`EndpointOptions::{name}_per_owner`)"
+                "this owner has {per_owner} {name} open, which is the limit (`EndpointOptions::{name}_per_owner`)"
             ))
         })?;
         let total = Arc::clone(&limit.permits).try_acquire_owned().map_err(|_| {
-            Refusal::busy(format!("the server has {total} {name} open, its limit (`EndpointOptions::{name}`)"))
+            Refusal::busy(format!("the server has {total} {name} open, which is the limit (`EndpointOptions::{name}`)"))
         })?;
         let _token = self.tasks.token();
         Ok(Arc::new(HeldPermits { memory, _total: total, _session: session, _owner: owner, _token }))

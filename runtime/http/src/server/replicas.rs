@@ -293,7 +293,7 @@ impl EndpointState {
         self.options.idle.saturating_add(MARGIN)
     }
 
-    /// Changes of lists that a client may have missed while its session had no home.
+    /// Changes to lists that a client may have missed while its session had no home.
     fn missable_changes(&self) -> Vec<Change> {
         let config = self.config.read();
         let lists = [("tools", Change::Tools), ("prompts", Change::Prompts), ("resources", Change::Resources)];

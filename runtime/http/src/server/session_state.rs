@@ -71,7 +71,7 @@ impl SessionState {
         Some(JournalEntry::new(key, (!is_reset).then(|| Bytes::from(message))))
     }
 
-    /// Whether a request without a response would change the state.
+    /// Returns whether the session waits for a response that may change its state.
     pub(super) fn has_pending(&self) -> bool {
         !self.0.lock().pending.is_empty()
     }

@@ -256,7 +256,7 @@ impl<S: RequestService> Client<S> {
         result.map_err(|error| self.peer.explain(error))
     }
 
-    /// Returns whether the server declares that it reports changes of a list.
+    /// Returns whether the server declares that it reports changes to a list.
     fn notifies_of_changes(&self, list: &str) -> bool {
         self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&[list, "listChanged"]))
     }

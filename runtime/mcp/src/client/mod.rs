@@ -11,7 +11,7 @@
 //! | complete an argument | [`Client::complete_argument`] | |
 //! | read lists page by page | [`Client::pages`] | |
 //! | answer questions of the server | [`ClientBuilder::on_elicitation`], [`ClientBuilder::on_sampling`], [`ClientBuilder::roots`] | |
-//! | hear of changes | [`Client::changes`] | |
+//! | learn of changes | [`Client::changes`] | |
 //! | fill in a form with a user | [`Form`] | |
 //! | receive log messages | [`ClientBuilder::on_log`] | |
 //! | call tools as tasks | `CallTasks` of the crate `mcpgen-tasks` | |

@@ -38,7 +38,7 @@ impl OutputSchema {
             Verdict::Valid => Ok(result),
             Verdict::Invalid(errors) => Err(errors),
             Verdict::Unfinished => Err("checking it against the tool's outputSchema took too long".to_owned()),
-            Verdict::TooLarge => Err("it is too large to check it against the tool's outputSchema".to_owned()),
+            Verdict::TooLarge => Err("it is too large to be checked against the tool's outputSchema".to_owned()),
         }
     }
 }

@@ -38,7 +38,7 @@ impl ToolCache {
         self.tools.lock().clone()
     }
 
-    /// Returns how often the list has changed. Call this before a request, and pass the result to
+    /// Returns how many times the list has changed. Call this before a request, and pass the result to
     /// [`store`](Self::store).
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::SeqCst)

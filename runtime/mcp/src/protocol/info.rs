@@ -168,7 +168,7 @@ pub(super) fn check_declarations<const N: usize>(
     for (name, value) in names.iter().zip(Picked::values(declaring, names)) {
         let length = value.map_or(0, |value| value.text().len());
         if length > MAX_DECLARATION {
-            return Err(format!("[{name:?}]: {length} bytes are more than {MAX_DECLARATION} (`MAX_DECLARATION`)"));
+            return Err(format!("[{name:?}]: {length} bytes exceed {MAX_DECLARATION} (`MAX_DECLARATION`)"));
         }
     }
     Ok(())

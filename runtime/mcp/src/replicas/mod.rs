@@ -5,7 +5,7 @@
 //!
 //! | trait | shares | used by |
 //! |---|---|---|
-//! | [`ChangeBus`] | changes of tools, prompts and resources | [`ServerBuilder::change_bus`](crate::ServerBuilder::change_bus) |
+//! | [`ChangeBus`] | changes to tools, prompts and resources | [`ServerBuilder::change_bus`](crate::ServerBuilder::change_bus) |
 //! | [`SessionStore`] | sessions of legacy revisions, and which replica runs each | [`Replicas`] |
 //! | [`EventStore`] | the events of streams that clients may resume | [`Replicas`] |
 //! | [`ExchangeBus`] | HTTP requests for sessions that another replica runs | [`Replicas`] |

@@ -28,7 +28,7 @@ impl BusConnection {
     }
 
     /// Starts the tasks that share changes, if there is a tokio runtime and they are not running yet. `relay` handles
-    /// changes of other replicas. The tasks end when the server is dropped.
+    /// changes from other replicas. The tasks end when the server is dropped.
     pub(super) fn start<T: Send + Sync + 'static>(
         &self,
         server: Weak<T>,

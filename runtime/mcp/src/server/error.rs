@@ -55,8 +55,8 @@ pub enum DefinitionError {
     Extension(Arc<dyn Error + Send + Sync>),
     /// The URI of a resource is not valid.
     #[error(
-        "resource {name:?}: {uri:?} is not a URI; it begins with a scheme, as in `file:///notes`, and spaces and the like are \
-         escaped, as in `%20`"
+        "resource {name:?}: {uri:?} is not a URI; a URI begins with a scheme, as in `file:///notes`, and escapes spaces and \
+         other special characters, as in `%20`"
     )]
     Uri {
         /// The name of the resource.

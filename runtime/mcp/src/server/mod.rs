@@ -56,11 +56,11 @@
 //!   `uri_template` reads variables from URIs.
 //! * `function` calls handlers with the arguments that `extract` takes from a call; `text_arguments` decodes those that
 //!   are text. `into_tool_result` and `into_contents` convert return values, `tool_error` and `input_error` the errors.
-//! * `context` is what functions can take; it asks the client with the `questions` of a function, or with the
-//!   `input_source` of an extension.
+//! * `context` has the context that functions can take. It asks the client through the `questions` of a function, or
+//!   through the `input_source` of an extension.
 //! * `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rephrases errors.
 //! * `subscriptions` notifies modern clients of changes, and `listeners` legacy ones. `change_filter` decides which
-//!   changes a caller may hear of.
+//!   changes a caller may learn of.
 //! * `visibility` decides which items a caller sees, and `visible_to` sets it. `computed` adds lists computed for each
 //!   request, in pages (`page`).
 //! * `app` adds pages that hosts show.

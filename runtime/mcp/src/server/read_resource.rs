@@ -48,8 +48,8 @@ fn start_reading(server: &Server, uri: &str, context: RequestContext) -> Option<
 }
 
 impl ServerState {
-    /// Everything that reading a URI may find: the resource with this URI, and templates that match it. If nothing
-    /// does, looks for the closest resource that the URI is a part of.
+    /// Returns everything that reading a URI may find: the resource with this URI, and templates that match it. If there
+    /// are none, tries the parents of the URI, the nearest first.
     pub(super) fn items_at(&self, uri: &str) -> Affected {
         let mut whole = Some(uri);
         while let Some(uri) = whole {
@@ -66,7 +66,7 @@ impl ServerState {
     }
 }
 
-/// The longest shorter URI that this one is part of.
+/// Returns the URI without its last segment, query or fragment.
 fn parent(uri: &str) -> Option<&str> {
     if let Some(folder) = uri.strip_suffix('/') {
         return Some(folder);

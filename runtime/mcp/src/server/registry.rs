@@ -221,7 +221,7 @@ mod tests {
         items.iter().map(|item| item.key()).collect()
     }
 
-    /// Returns a page as the viewer with this visibility sees it.
+    /// Returns a page of the items that a viewer with this visibility can see.
     fn page(
         registry: &Registry<Named>,
         visibility: Option<&Visibility>,

@@ -241,7 +241,7 @@ impl Subscriptions {
         Ok(SubscriptionsListenResult::new(SubscriptionsListenResultMetaObject::new(id.clone())))
     }
 
-    /// Returns the part of a filter that the server supports and the caller may hear of.
+    /// Returns the part of a filter that the server supports and the caller may learn of.
     fn accept(&self, requested: SubscriptionFilter, filter: &CallerFilter) -> SubscriptionFilter {
         let offered = self.shared.offered.lock();
         let offers = |path: [&str; 2]| can(offered.as_ref(), &path);

@@ -45,7 +45,7 @@ impl Schemas {
                 Err(ToolError::failed(format!("{tool}: checking the arguments against inputSchema took too long")))
             }
             Verdict::TooLarge => {
-                Err(ToolError::failed(format!("{tool}: the arguments are too large to check them against inputSchema")))
+                Err(ToolError::failed(format!("{tool}: the arguments are too large to be checked against inputSchema")))
             }
         }
     }
@@ -69,8 +69,8 @@ impl Schemas {
                 Err(ToolError::failed(format!("{tool}: checking the result against outputSchema took too long")))
             }
             Verdict::TooLarge => {
-                tracing::error!(tool, "structured content is too large to check it against the tool's outputSchema");
-                Err(ToolError::failed(format!("{tool}: the result is too large to check it against outputSchema")))
+                tracing::error!(tool, "structured content is too large to be checked against the tool's outputSchema");
+                Err(ToolError::failed(format!("{tool}: the result is too large to be checked against outputSchema")))
             }
         }
     }

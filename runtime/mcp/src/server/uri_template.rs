@@ -84,7 +84,7 @@ impl UriTemplate {
     /// This takes linear time. Trying one end after the other would not, if a client repeats the text that follows a
     /// variable.
     fn ends(&self, uri: &[u8]) -> Option<Vec<Vec<bool>>> {
-        // Where the next variable, or the end of the URI, may begin.
+        // The positions at which the next variable may begin, or the URI may end.
         let mut begins = vec![false; uri.len() + 1];
         begins[uri.len()] = true;
         let mut all = Vec::with_capacity(self.variables.len());

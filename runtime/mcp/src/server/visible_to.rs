@@ -35,7 +35,7 @@ impl ServerBuilder {
     /// legacy revision moves to another replica, only the principal moves along.
     ///
     /// Capabilities do not depend on the caller. Calling [`Server::changed`](super::Server::changed) with a list, and
-    /// changes of lists on other replicas, name no item, so all subscribers are notified. To suppress those
+    /// changes to lists on other replicas, name no item, so all subscribers are notified. To suppress those
     /// notifications, use [`change_filter`](Self::change_filter). An extension that serves items decides by itself who
     /// sees them.
     ///

@@ -86,7 +86,7 @@ impl Exchanges {
                 }
                 Err(error) => Err(error),
             };
-            tracing::warn!(%error, "cannot receive messages of other replicas; trying again");
+            tracing::warn!(%error, "cannot receive messages from other replicas; trying again");
             // Messages may have been lost.
             self.stop();
             backoff.wait().await;
@@ -117,7 +117,7 @@ impl Exchanges {
 
     fn handle(&self, message: redis::Msg) {
         if let Err(error) = self.dispatch(Bytes::copy_from_slice(message.get_payload_bytes())) {
-            tracing::warn!(%error, "ignored a message of another replica");
+            tracing::warn!(%error, "ignored a message from another replica");
         }
     }
 

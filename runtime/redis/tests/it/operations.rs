@@ -51,7 +51,7 @@ async fn a_forwarded_request_needs_few_operations() {
     let found = commands(&redis).await;
     let counts = ["hmget", "exists", "publish"].map(|command| found.get(command).copied().unwrap_or_default());
     eprintln!("{REQUESTS} forwarded requests: {found:?}");
-    // The request and its response. A slow one has a confirmation, and may need a check.
+    // The request and its response. A slow request is also confirmed, and its replica may be checked.
     let [located, alive, published] = counts;
     assert!(located <= 1 && alive <= 10, "the home is looked up once: {found:?}");
     assert!((2 * REQUESTS..3 * REQUESTS).contains(&published), "{found:?}");

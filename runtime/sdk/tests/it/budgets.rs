@@ -89,7 +89,7 @@ fn messages(session: &str, load: &Value) -> Vec<(&'static str, Message)> {
     ]
 }
 
-/// Sends a message of a user. Returns the status, the header `Retry-After`, and the body as far as it has arrived.
+/// Sends a message of a user. Returns the status, the `Retry-After` header, and the body as far as it has arrived.
 async fn post(endpoint: &Endpoint, user: &str, message: &Message) -> (u16, Option<String>, String) {
     let headers = message.headers.iter().map(|(name, value)| (*name, value.as_str()));
     let headers: Vec<_> = headers.chain([("x-user", user)]).collect();

@@ -47,7 +47,7 @@ pub(crate) fn resource(uri: &str) -> Change {
     Change::Resource(uri.to_owned())
 }
 
-/// Serves over HTTP. The header `x-user` authenticates users. Returns the URL.
+/// Serves over HTTP. The `x-user` header authenticates users. Returns the URL.
 pub(crate) async fn serve(server: &Server) -> String {
     async fn authenticate(mut request: Request, next: Next) -> axum::response::Response {
         if let Some(user) = request.headers().get("x-user").and_then(|user| user.to_str().ok()).map(Principal::new) {

@@ -37,7 +37,7 @@ async fn status(response: http::Response<Body>) -> u16 {
     read(response).await.0
 }
 
-/// Takes the owner from the header `x-user`.
+/// Takes the owner from the `x-user` header.
 fn by_user(options: &mut EndpointOptions) {
     options.owner = Some(Arc::new(|parts| {
         parts.headers.get("x-user").and_then(|user| user.to_str().ok()).unwrap_or_default().to_owned()

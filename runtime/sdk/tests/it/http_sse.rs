@@ -315,31 +315,31 @@ async fn reports_why_the_stream_cannot_be_opened() {
         ),
         (
             Script { first: ":\n\nevent: message\ndata: {}\n\n", ends: true, ..Script::default() },
-            "the event stream ended before the event `endpoint`; check the URL",
+            "the event stream ended before the `endpoint` event; check the URL",
         ),
         (
             Script {
                 first: "event: endpoint\ndata: 0123456789012345678901234567890123456789\n\n",
                 ..Script::default()
             },
-            "the event stream ended before the event `endpoint` (event is larger than 32 bytes); check the URL",
+            "the event stream ended before the `endpoint` event (event is larger than 32 bytes); check the URL",
         ),
         (
             Script { first: ": comment\n\n", ..Script::default() },
-            "no event `endpoint` within 300ms; check the URL, or raise `ClientOptions::send_timeout` if the server is slow",
+            "no `endpoint` event within 300ms; check the URL, or raise `ClientOptions::send_timeout` if the server is slow",
         ),
         (
             Script { first: "event: endpoint\ndata: http://[\n\n", ..Script::default() },
-            "the event `endpoint` of the server contains \"http://[\", which is not a URL: invalid IPv6 address",
+            "the `endpoint` event of the server contains \"http://[\", which is not a URL: invalid IPv6 address",
         ),
         (
             Script { first: "event: endpoint\ndata: http://localhost/\n\n", ..Script::default() },
-            "the event `endpoint` of the server contains \"http://localhost/\", whose origin is not that of the event \
+            "the `endpoint` event of the server contains \"http://localhost/\", whose origin is not that of the event \
              stream (ORIGIN); connect to the origin of the endpoint instead",
         ),
         (
             Script { first: "event: endpoint\ndata: //example.com/\n\n", ..Script::default() },
-            "the event `endpoint` of the server contains \"//example.com/\", whose origin is not that of the event \
+            "the `endpoint` event of the server contains \"//example.com/\", whose origin is not that of the event \
              stream (ORIGIN); connect to the origin of the endpoint instead",
         ),
         (

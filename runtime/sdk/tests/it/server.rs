@@ -1218,7 +1218,7 @@ fn resources_have_uris() {
         let resource = || Resource::new(uri, "the notes");
         let server = Server::builder("server", "1").resource(resource(), || async { "" }).build();
         let error = server.config().err().map(|error| error.to_string());
-        let expected = format!("resource \"the notes\": {uri:?} is not a URI; it begins with a scheme");
+        let expected = format!("resource \"the notes\": {uri:?} is not a URI; a URI begins with a scheme");
         assert_eq!(error.is_none(), is_valid, "{uri:?}: {error:?}");
         assert!(error.is_none_or(|error| error.starts_with(&expected)), "{uri:?}");
         let server = Server::builder("server", "1").build();

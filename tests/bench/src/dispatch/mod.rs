@@ -126,7 +126,7 @@ fn measure<S: Server>(mut servers: Vec<(&'static str, S)>, quick: bool) -> Resul
     }
     for turn in 0..turns {
         for place in 0..servers.len() {
-            // Each turn begins with another server, so that none always has the better place.
+            // Each turn begins with another server, so that none always benefits from its position.
             let index = (place + turn) % servers.len();
             let (name, server) = &mut servers[index];
             take_turn(server, single, many, &mut measured[index]).with_context(|| (*name).to_owned())?;

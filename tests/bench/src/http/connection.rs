@@ -6,7 +6,7 @@ use httparse::{EMPTY_HEADER, Header, Status};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// The number of bytes to read at a time. A response of the echo tool fits.
+/// The number of bytes to read at a time. Large enough for one echo response.
 const READ: usize = 8 << 10;
 
 pub(super) struct Connection {

@@ -97,7 +97,7 @@ pub(super) fn measure(
     let mut results: Vec<Vec<Turn>> = contenders.iter().map(|_| Vec::new()).collect();
     for round in 0..turns.rounds {
         for place in 0..contenders.len() {
-            // Each round begins with another contender, so that none always has the better place.
+            // Each round begins with another contender, so that none always benefits from its position.
             let index = (place + round) % contenders.len();
             let turn = servers[index].turn(turns.turn);
             results[index].push(turn.with_context(|| format!("{name}: {}", contenders[index].name))?);

@@ -43,7 +43,7 @@ pub(super) fn get_stream(session: &str) -> Vec<u8> {
     format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{headers}\r\n").into_bytes()
 }
 
-/// Returns a `subscriptions/listen` request for changes of the tool list.
+/// Returns a `subscriptions/listen` request for changes to the tool list.
 pub(super) fn listen(id: u64) -> Vec<u8> {
     modern("subscriptions/listen", "", id, json!({ "notifications": { "toolsListChanged": true } }))
 }

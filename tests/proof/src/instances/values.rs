@@ -196,7 +196,7 @@ pub(super) fn around(number: &Number) -> Vec<Number> {
     near
 }
 
-/// Makes a number, which is within the bounds if it finds one.
+/// Makes a number. It is within the bounds if such a number is found.
 pub(super) fn number(rng: &mut Rng, bounds: &Bounds<'_>) -> Value {
     first(rng, bounds, |_| true)
 }

@@ -207,7 +207,7 @@ fn write_seeds() -> std::io::Result<()> {
     fs::write(fuzz_folder().join("words.dict"), dictionary())
 }
 
-/// Returns lines of messages that reach handlers or are rejected before.
+/// Returns lines of messages that reach handlers, or are rejected before they do.
 fn dispatched() -> Vec<String> {
     const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let values = [

@@ -1,8 +1,8 @@
 //! Compares the hand-written tables with the generator's own report: the decisions of overlapping unions, and the
 //! fixups. Tables and generator were written independently.
 //!
-//! The report is the documented JSON of `mcpgen inspect`. It would not contain an inline union without a name that one
-//! member absorbs. The official schemas have no such union, as its place would be missing in the comparison below.
+//! The report is the documented JSON of `mcpgen inspect`. It omits unnamed inline unions that one member absorbs. The
+//! official schemas have none: the comparison below would miss their places.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -15,7 +15,7 @@ pub enum Format {
     Json,
     /// For a comment on a pull request.
     Markdown,
-    /// A page in one file, for people.
+    /// A self-contained page for people.
     Html,
     /// GitHub workflow commands.
     Github,

@@ -1,4 +1,4 @@
-//! A page in one file, for people: a summary, a matrix of types, and the findings with both schemas side by side.
+//! A self-contained page for people: a summary, a matrix of types, and the findings with both schemas side by side.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;

@@ -112,7 +112,7 @@ impl<'r> TypeJson<'r> {
 impl<'r> FindingJson<'r> {
     fn of(report: &'r Report, judged: &'r Judged) -> FindingJson<'r> {
         let finding = &judged.finding;
-        // Findings about trust are only among those of a report about trust.
+        // A report without the axis `trust` contains no findings about trust, so it shows no verdicts on it.
         let is_compared = |axis: &&Axis| **axis != Axis::Trust || report.axes.contains(axis);
         let compared = report.subject.axes().iter().filter(is_compared);
         FindingJson {

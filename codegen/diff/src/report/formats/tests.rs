@@ -112,7 +112,7 @@ fn reports() -> Vec<Report> {
 struct Border {
     name: &'static str,
     escape: fn(&str) -> String,
-    /// The number of lines of any text, if it does not keep its own.
+    /// The number of lines of the escaped text, or `None` if it keeps the lines of the original.
     lines: Option<usize>,
     /// What the escaped text must not contain.
     forbidden: &'static [&'static str],

@@ -118,7 +118,7 @@ impl Process {
         while exit.changed().await.is_ok() {}
     }
 
-    /// Waits briefly for the process to exit. Returns its status if it was not asked to.
+    /// Waits briefly for the process to exit. Returns its status if nobody asked it to exit.
     pub(crate) async fn unexpected_exit(&self) -> Option<ExitStatus> {
         let exit = tokio::time::timeout(EXIT, self.exited()).await.ok()??;
         exit.status.filter(|_| exit.is_unexpected)
@@ -175,8 +175,8 @@ struct InputWriter {
 const AFTER_EXIT: Duration = Duration::from_millis(100);
 
 impl InputWriter {
-    /// Usually, a write fails because the process has exited. The output then ends with an error that says how, so this
-    /// holds back the error of the write, which only knows that the pipe is broken.
+    /// Usually, a write fails because the process has exited. Reading its output then fails with the exit status, so this
+    /// delays the error of the write, which only says that the pipe is broken.
     fn poll<T>(
         &mut self,
         context: &mut Context<'_>,

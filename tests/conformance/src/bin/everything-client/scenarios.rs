@@ -95,7 +95,7 @@ async fn reconnect(Run { client, .. }: &Run) -> anyhow::Result<()> {
     call(client, "test_reconnection", json!({})).await
 }
 
-/// Calls tools concurrently, some of which request input. Calls of the others must not carry that input.
+/// Calls tools concurrently. Some of them request input, which the calls of the other tools must not carry.
 async fn make_multi_round_requests(Run { client, .. }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
     let no_arguments = || json!({});

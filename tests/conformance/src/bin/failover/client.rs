@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::World;
 use crate::http::{Failure, Session, text};
 
-/// The time after which an operation is not repeated again.
+/// How long a failing operation is retried.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs a client until the test ends.

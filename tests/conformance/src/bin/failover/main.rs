@@ -30,7 +30,7 @@ struct Arguments {
     /// The number of clients.
     #[arg(long, default_value_t = 24)]
     clients: usize,
-    /// The number of times that a replica is killed.
+    /// How many times a replica is killed.
     #[arg(long, default_value_t = 20)]
     kills: usize,
     /// Stops Redis for 10 seconds, and deletes all its data once.

@@ -90,7 +90,7 @@ impl World {
 /// The number of concurrent requests.
 const WORKERS: usize = 100;
 
-/// The time after which a request is not repeated again.
+/// How long a failing request is retried.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::main]
