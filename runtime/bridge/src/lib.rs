@@ -49,10 +49,11 @@
 //! # Files
 //!
 //! `greeting` reads the client's first message, and `downstream` is the client. `relay` sends its requests to a server,
-//! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, and `changes` relays
-//! notifications. `tasks` relays tasks, whose IDs `task_ids` finds in messages, and `capabilities`
-//! declares them. `connect` connects a relay, `list` reads lists of its server, and `reason` has what a client may know
-//! about its failure. A `link` reconnects a relay, and `catalog` holds what several servers list.
+//! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, `changes` relays
+//! notifications, and `subscriptions` has the resources to which a client has subscribed. `tasks` relays tasks, whose IDs
+//! `task_ids` finds in messages, and `capabilities` declares them. `connect` connects a relay, `list` reads lists of its
+//! server, and `reason` has what a client may know about its failure. A `link` reconnects a relay, and `catalog` holds what
+//! several servers list.
 
 mod calls;
 mod capabilities;
@@ -66,6 +67,7 @@ mod link;
 mod list;
 mod reason;
 mod relay;
+mod subscriptions;
 mod task_ids;
 mod tasks;
 
@@ -92,11 +94,12 @@ use tower::BoxError;
 
 use self::capabilities::{TASK_RESULT, without_task_extension};
 use self::connect::builder;
-pub use self::downstream::Downstream;
+pub use self::downstream::{Downstream, listen_params};
 pub use self::greeting::Greeting;
 pub use self::link::{Connector, LinkDown, LinkEvent, OnLinkEvent, ServerLink};
 pub use self::reason::short_reason;
-pub use self::relay::{OnChange, Relay, RelayOptions, Watch};
+pub use self::relay::{OnChange, Relay, RelayOptions};
+pub use self::subscriptions::{ResourceSubscriptions, Subscribed, Subscription, Watch};
 pub use self::task_ids::server_of_task;
 pub use self::tasks::{SeenResult, SubscribedTasks, list_tasks, replace_result};
 

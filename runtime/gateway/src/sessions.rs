@@ -18,7 +18,8 @@ use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::session::{Servers, Session};
+use crate::servers::Servers;
+use crate::session::Session;
 
 /// The maximum size of what a client declares about itself, in bytes.
 const MAX_DECLARED: usize = 64 << 10;
@@ -63,6 +64,11 @@ impl Sessions {
     pub(crate) fn new(ours: LocalInfo, servers: Arc<Servers>, max: usize) -> Arc<Self> {
         let servers = Mutex::new(servers);
         Arc::new_cyclic(|myself| Self { ours, servers, max, entries: Mutex::default(), myself: myself.clone() })
+    }
+
+    /// Returns the servers of the current configuration.
+    pub(crate) fn servers(&self) -> Arc<Servers> {
+        Arc::clone(&self.servers.lock())
     }
 
     /// Returns how many of all clients one principal can have.
@@ -113,27 +119,23 @@ impl Sessions {
             (false, false) => Some(None),
         };
         let evicted = evicted.ok_or_else(|| errors::limit_exceeded("too many clients; try again later"))?;
-        let servers = Arc::clone(&self.servers.lock());
-        let session = Session::new(Downstream::new(&self.ours, Greeting::from(&*info)), servers);
+        let session = Session::new(Downstream::new(&self.ours, Greeting::from(&*info)), self.servers());
         let (sessions, removed) = (self.myself.clone(), key.clone());
-        let removal = if is_legacy {
+        if is_legacy {
             session.client.connected(peer.clone());
-            tokio::spawn(async move {
-                peer.disconnected().await;
-                if let Some(sessions) = sessions.upgrade() {
-                    sessions.remove_if(&removed, |_| true);
+        }
+        let removal = tokio::spawn(async move {
+            let mut is_removed = false;
+            while !is_removed {
+                match is_legacy {
+                    true => peer.disconnected().await,
+                    false => tokio::time::sleep(IDLE).await,
                 }
-            })
-        } else {
-            tokio::spawn(async move {
-                let mut is_removed = false;
-                while !is_removed {
-                    tokio::time::sleep(IDLE).await;
-                    let Some(sessions) = sessions.upgrade() else { return };
-                    is_removed = sessions.remove_if(&removed, |entry| is_idle(entry) && entry.used.elapsed() >= IDLE);
-                }
-            })
-        };
+                let Some(sessions) = sessions.upgrade() else { return };
+                let has_ended = |entry: &Entry| is_legacy || (is_idle(entry) && entry.used.elapsed() >= IDLE);
+                is_removed = sessions.remove_if(&removed, has_ended);
+            }
+        });
         let entry = Entry { session: Arc::clone(&session), principal, used: now, removal: removal.abort_handle() };
         entries.insert(key, entry);
         drop(entries);

@@ -11,16 +11,17 @@ use mcpgen_sdk::router::AnyRequest;
 use mcpgen_types::v2026_07_28::SubscriptionsListenRequestParams;
 use mcpgen_types::{ErrorObject, Json, JsonRef};
 
-use crate::session::{Servers, Session};
+use crate::servers::Servers;
+use crate::session::Session;
 
 impl Servers {
     /// Returns whether the IDs of tasks that clients see name their server.
-    pub(crate) fn name_tasks(&self) -> bool {
-        self.names.len() > 1 || self.prefix == Prefix::Always
+    pub(crate) fn names_tasks(&self) -> bool {
+        self.names.len() > 1 || self.config.prefix == Prefix::Always
     }
 
     fn of_task(&self, id: &str) -> Option<usize> {
-        match self.name_tasks() {
+        match self.names_tasks() {
             true => server_of_task(&self.names, id),
             false => Some(0).filter(|_| !self.names.is_empty()),
         }
@@ -45,10 +46,10 @@ impl Session {
 
     /// Returns what replaces the URIs in results of a server's tasks.
     fn seen_result(&self, server: usize) -> SeenResult {
-        if !self.servers.name_tasks() {
+        if !self.servers.names_tasks() {
             return Arc::new(|result| result);
         }
-        let (servers, catalog) = (Arc::clone(&self.servers), self.catalog());
+        let (servers, catalog) = (Arc::clone(&self.servers), self.lists.catalog());
         Arc::new(move |result| replace_uris(result, &|uri| catalog.seen_uri(&servers.names, server, uri)))
     }
 

@@ -180,7 +180,7 @@ impl Legacy {
     }
 
     fn set_log_level(&self, params: Option<&Json>) -> Result<Json, ErrorObject> {
-        let level = params.and_then(|params| Level::from_name(&params.get("level")?.as_str()?));
+        let level = Level::of_params(params);
         let Some(level) = level else {
             return Err(errors::invalid_params_in_words("params.level: expected the name of a log level"));
         };

@@ -43,7 +43,11 @@ pub const MAX_RESOURCE_SUBSCRIPTIONS: usize = 1024;
 pub const MAX_SUBSCRIPTION_BYTES: usize = 1 << 20;
 
 /// Enforces [`MAX_RESOURCE_SUBSCRIPTIONS`] and [`MAX_SUBSCRIPTION_BYTES`].
-fn check_size(filter: &SubscriptionFilter) -> Result<(), ErrorObject> {
+///
+/// # Errors
+///
+/// Fails if a filter exceeds one of them.
+pub fn check_size(filter: &SubscriptionFilter) -> Result<(), ErrorObject> {
     let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
     let why = if uris.len() > MAX_RESOURCE_SUBSCRIPTIONS {
         format!("at most {MAX_RESOURCE_SUBSCRIPTIONS} URIs, found {}", uris.len())
