@@ -31,7 +31,8 @@
 //! * **Log levels**: `logging/setLevel` of legacy revisions and the level in each request of modern ones.
 //! * **Error codes** for unknown resources.
 //!
-//! The server gets the name and the capabilities of the client, and the client those of the server.
+//! The server gets the name and the capabilities of the client, and the client those of the server. A legacy client uses a
+//! server that supports both legacy and modern revisions in a legacy one, so that nothing is lost between them.
 //!
 //! # Tasks
 //!
@@ -172,7 +173,9 @@ impl Bridge {
         let relay = Arc::new(Relay::new(server, Arc::clone(&downstream), RelayOptions::default()));
         let router = relay.router();
         // A result can be a task.
-        let protocol = ServerConfig::from(config).with_result_types(vec![TASK_RESULT.to_owned()]).protocol(&router.handled(Role::Server));
+        let protocol = ServerConfig::from(config)
+            .with_result_types(vec![TASK_RESULT.to_owned()])
+            .protocol(&router.handled(Role::Server));
         // The connection to the server has the capabilities of this client.
         let protocol = protocol.pass_log_level_on().initialize_once();
         let connection = connection(router.clone(), router, Arc::new(protocol), self.limits);

@@ -165,8 +165,7 @@ impl Relay {
             _ => {
                 let _active = self.calls.add(&context, None);
                 let params = self.server_params(&method, params, &context, theirs).await?;
-                let call =
-                    |params| async { self.send_to_server(&method, params, &context).result(&context).await };
+                let call = |params| async { self.send_to_server(&method, params, &context).result(&context).await };
                 let mut result = call(params.clone()).await;
                 if is_header_mismatch(&result) {
                     self.learn_headers().await;

@@ -128,7 +128,11 @@ mod tests {
         let related = json!({ "_meta": { RELATED_TASK: { "taskId": "1", "other": 2 } }, "content": [] });
         let structured = json!({ "structuredContent": { "taskId": "1" }, "taskId": "1", "tasks": [{ "taskId": "1" }] });
         for (place, message, expected) in [
-            (Place::Task, json!({ "taskId": "1", "status": "working" }), json!({ "taskId": "a/1", "status": "working" })),
+            (
+                Place::Task,
+                json!({ "taskId": "1", "status": "working" }),
+                json!({ "taskId": "a/1", "status": "working" }),
+            ),
             (
                 Place::Task,
                 json!({ "tasks": [{ "taskId": "1" }, { "taskId": "2" }, {}, 3] }),

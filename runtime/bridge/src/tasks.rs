@@ -194,9 +194,7 @@ impl Relay {
             self.progress_to_server.add((id.clone(), token));
         }
         let result = call.result(context).await?;
-        if asks_for_task
-            && let Some(id) = result.get("task").and_then(|task| task.get("taskId")?.as_str())
-        {
+        if asks_for_task && let Some(id) = result.get("task").and_then(|task| task.get("taskId")?.as_str()) {
             self.tasks_of_client.add(id.into_owned());
         }
         let Some(name) = self.name_in_ids() else { return Ok(result) };

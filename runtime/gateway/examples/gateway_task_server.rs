@@ -1,5 +1,5 @@
-//! A server with tasks, for the tests: `gateway_task_server NAME REVISION tools|numbered [http]` serves standard input and
-//! output, or prints a URL and serves it.
+//! A server with tasks, for the tests: `gateway_task_server NAME REVISION|all tools|numbered [http]` serves standard input
+//! and output, or prints a URL and serves it.
 
 #![allow(deprecated, reason = "2026-07-28 deprecates what the gateway relays")]
 
@@ -164,8 +164,9 @@ fn numbered_server(name: &str) -> (ServerConfig, Router) {
         .capability("tools", json!({}))
         .capability("resources", json!({}))
         .capability("tasks", capability(&["tools/call"], true));
-    let config = ServerConfig::from(info.extension(&TasksExtension::default()))
-        .with_result_types(TasksExtension::default().result_types().iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>());
+    let config = ServerConfig::from(info.extension(&TasksExtension::default())).with_result_types(
+        TasksExtension::default().result_types().iter().map(|kind| (*kind).to_owned()).collect::<Vec<_>>(),
+    );
     let router = Router::new().fallback(move |request| {
         let result = numbered(&tasks, &request).map(|result| Json::from(&result));
         std::future::ready(result)
@@ -177,7 +178,6 @@ fn numbered_server(name: &str) -> (ServerConfig, Router) {
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [name, revision, kind, mode @ ..] = &arguments[..] else { return Err("NAME REVISION KIND [http]".into()) };
-    let revision = Revision::ALL.iter().find(|known| known.as_str() == revision).ok_or("no such revision")?;
     let (mut config, router) = match &**kind {
         "numbered" => numbered_server(name),
         _ => {
@@ -185,7 +185,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             (server.config()?, server.router())
         }
     };
-    config.local_info.revisions = vec![*revision];
+    config.local_info = config.local_info.retain_revisions(|known| revision == "all" || known.as_str() == revision);
     if mode.first().is_none_or(|mode| mode != "http") {
         return Ok(mcpgen_sdk::serve((config, router), stdio::stdio(lines::DEFAULT_LINE_LIMIT)?).await?);
     }

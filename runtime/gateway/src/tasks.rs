@@ -32,7 +32,8 @@ impl Session {
     /// Handles a request about a task, or for a list of tasks.
     pub(crate) async fn task(&self, request: AnyRequest) -> Result<Json, ErrorObject> {
         if request.method == "tasks/list" {
-            return list_tasks(&self.servers.names, request, |server| async move { self.relay(server).await.ok() }).await;
+            return list_tasks(&self.servers.names, request, |server| async move { self.relay(server).await.ok() })
+                .await;
         }
         let id = request.params.as_ref().and_then(|params| params.get("taskId")?.as_str());
         let id = id.ok_or_else(|| errors::invalid_params_in_words("params.taskId: expected a string"))?;

@@ -21,14 +21,14 @@ const LEGACY: Revision = Revision::V2025_11_25;
 const MODERN: Revision = Revision::V2026_07_28;
 const KINDS: [Revision; 2] = [LEGACY, MODERN];
 
-fn process(name: &str, revision: Revision, kind: &str) -> ServerConfig {
-    ServerConfig::of_command(example("gateway_task_server").to_str().expect("UTF-8"), [name, revision.as_str(), kind])
+fn process(name: &str, revision: &str, kind: &str) -> ServerConfig {
+    ServerConfig::of_command(example("gateway_task_server").to_str().expect("UTF-8"), [name, revision, kind])
 }
 
 fn config(servers: &[(&str, Revision)], kind: &str) -> Config {
     let mut config = Config::default();
     for (name, revision) in servers {
-        config.servers.insert((*name).to_owned(), process(name, *revision, kind));
+        config.servers.insert((*name).to_owned(), process(name, revision.as_str(), kind));
     }
     config
 }
@@ -327,7 +327,8 @@ async fn a_server_that_ends_loses_its_tasks() {
 async fn another_gateway_and_another_configuration_know_the_tasks() {
     for revision in KINDS {
         let servers = ["a", "b"].map(|name| {
-            let (server, config) = HttpServer::of_example("gateway_task_server", &[name, revision.as_str(), "numbered", "http"]);
+            let (server, config) =
+                HttpServer::of_example("gateway_task_server", &[name, revision.as_str(), "numbered", "http"]);
             (name, server, config)
         });
         let config = || {
@@ -344,17 +345,18 @@ async fn another_gateway_and_another_configuration_know_the_tasks() {
         assert_eq!(about(&there, "tasks/get", &id).await.expect("a state")["taskId"], id);
         let mut more = config();
         // Between the others, so that positions change.
-        more.servers.insert("aa".to_owned(), process("aa", revision, "numbered"));
+        more.servers.insert("aa".to_owned(), process("aa", revision.as_str(), "numbered"));
         first.reload(more, Path::new("")).expect("a valid configuration");
         assert_eq!(about(&here, "tasks/get", &id).await.expect("a state")["taskId"], id);
     }
 }
 
-/// Servers with tasks of both kinds, and one without.
+/// Servers with tasks of either kind, one without, and one with both.
 #[tokio::test]
 async fn servers_of_different_kinds() {
-    let servers = [("a", LEGACY), ("b", MODERN), ("c", Revision::V2025_06_18)];
-    let gateway = gateway(config(&servers, "tools"));
+    let mut config = config(&[("a", LEGACY), ("b", MODERN), ("c", Revision::V2025_06_18)], "tools");
+    config.servers.insert("d".to_owned(), process("d", "all", "tools"));
+    let gateway = gateway(config);
     for revision in [Revision::V2025_06_18, LEGACY, MODERN] {
         let client = connect(&gateway, client(revision).0).await;
         let info = client.peer().peer_info().expect("a server");
@@ -363,15 +365,15 @@ async fn servers_of_different_kinds() {
         let tools = send(&client, "tools/list", json!({})).await.expect("tools");
         for tool in tools["tools"].as_array().expect("tools") {
             let support = match (revision == LEGACY, tool["name"].as_str()) {
-                (true, Some("a__required")) => json!("required"),
-                (true, Some("a__sleeps" | "a__asks")) => json!("optional"),
+                (true, Some("a__required" | "d__required")) => json!("required"),
+                (true, Some("a__sleeps" | "a__asks" | "d__sleeps" | "d__asks")) => json!("optional"),
                 _ => Value::Null,
             };
             assert_eq!(tool["execution"]["taskSupport"], support, "{tool}");
         }
-        for name in ["a", "b", "c"] {
+        for name in ["a", "b", "c", "d"] {
             let tool = format!("{name}__required");
-            let is_same = (name == "a" && revision == LEGACY) || (name == "b" && revision == MODERN);
+            let is_same = matches!((name, revision), ("a" | "d", LEGACY) | ("b" | "d", MODERN));
             match is_same {
                 true => drop(until(&client, &create(&client, &tool).await, "completed").await),
                 false => {
@@ -412,7 +414,8 @@ async fn calls_that_create_tasks_are_calls() {
         let log = std::fs::read_to_string(folder.path().join("calls.jsonl")).expect("a log");
         let outcomes: Vec<_> = log.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")).collect();
         let outcomes: Vec<_> = outcomes.iter().map(|line| (&line["name"], &line["outcome"])).collect();
-        let expected = [("a__work", "ok"), ("a__hang", "error"), ("b__work", "error")].map(|(name, it)| (json!(name), json!(it)));
+        let expected =
+            [("a__work", "ok"), ("a__hang", "error"), ("b__work", "error")].map(|(name, it)| (json!(name), json!(it)));
         assert_eq!(outcomes, expected.iter().map(|(name, it)| (name, it)).collect::<Vec<_>>());
     }
 }

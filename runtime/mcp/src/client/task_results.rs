@@ -34,7 +34,13 @@ impl CreatedTask {
     /// Creates it from the response to a call, for programs that send calls themselves. `requests` handles the task's
     /// requests for input.
     #[must_use]
-    pub fn new(peer: Peer, revision: Revision, created: Json, limits: RoundLimits, requests: impl RequestService) -> Self {
+    pub fn new(
+        peer: Peer,
+        revision: Revision,
+        created: Json,
+        limits: RoundLimits,
+        requests: impl RequestService,
+    ) -> Self {
         let answer = answer_with(peer.clone(), requests);
         Self { peer, revision, created, limits, answer }
     }

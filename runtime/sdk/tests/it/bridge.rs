@@ -298,9 +298,10 @@ async fn ends_with_either_side() {
 #[cfg(all(unix, feature = "stdio"))]
 #[tokio::test]
 async fn reports_a_server_that_crashes() {
-    let discovered = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}"#;
+    let initialized =
+        r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
     let script = format!(
-        r#"read first; echo '{{"jsonrpc":"2.0","id":1,"result":{discovered}}}'; read second; echo 'disk full' >&2; exit 7"#
+        r#"read first; echo '{{"jsonrpc":"2.0","id":1,"result":{initialized}}}'; read second; read third; echo 'disk full' >&2; exit 7"#
     );
     let (client_side, to_client) = transport::duplex();
     let bridge = tokio::spawn(Bridge::new().run(to_client, move |builder| {
