@@ -202,7 +202,7 @@ pub enum Admission<S> {
 /// How to treat a notification.
 #[derive(Clone, Debug)]
 pub struct Notice<S> {
-    /// The version whose handler is called. `None` if the notification has only an effect.
+    /// The version whose handler is called, or `None` to call no handler and only apply the effect.
     pub version: Option<Version>,
     /// The scope for the handler.
     pub scope: S,

@@ -179,7 +179,7 @@ impl Router {
         Self::default()
     }
 
-    /// Copies the routes first if a clone shares them.
+    /// Returns the routes for changing them. If a clone shares them, they are copied first.
     fn routes(&mut self) -> &mut Routes {
         Arc::make_mut(&mut self.0)
     }

@@ -261,7 +261,7 @@ impl Facts<'_> {
 
 /// Returns the schema as JSON text without its prose, in file order.
 pub fn facts_only(document: &Document) -> String {
-    // `$defs` as container leaves references unchanged.
+    // With `$defs` as the container, references stay as they are.
     Facts { container: "$defs", references: None }.schema(&document.root, "").to_pretty()
 }
 

@@ -55,7 +55,7 @@ fn references_lead_to_files() {
         ("https://example.com/shape.json", &ReadOptions::default(), Err("is not a reference to a definition")),
         // Relative to the file that contains the reference.
         ("parts/lid.json#/definitions/Lid", &ReadOptions::default(), Ok(vec!["A", "lid", "hinge", "Lid"])),
-        // The file as a whole is no schema, but this part is.
+        // The file as a whole is not a schema, but this part is.
         (
             "parts/group.json#/parts/lid",
             &ReadOptions::default(),

@@ -19,7 +19,7 @@ pub(crate) struct ConversionPages<'c> {
 enum Outcome {
     /// It copies them.
     Same,
-    /// It changes them as these sentences say, in HTML.
+    /// It changes them, as these sentences in HTML explain.
     Differs(Vec<String>),
     /// The target has no such type.
     Missing,

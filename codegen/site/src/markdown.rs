@@ -79,7 +79,7 @@ pub(crate) fn page(
     }
     let mut text = String::new();
     html::push_html(&mut text, writer.events.into_iter());
-    // An empty cell is no heading. Texts have no `<`, so these are tags.
+    // An empty cell is not a heading. `<` is escaped in text, so only tags match.
     let text = text.replace("<th scope=\"col\"></th>", "<td></td>");
     let text = text.replace("<th scope=\"col\" class=\"right\"></th>", "<td></td>");
     Rendered { title: writer.title, html: text, headings: writer.headings }

@@ -177,7 +177,7 @@ impl Lists {
 /// In larger pages, problems are reported without their place: locating them takes a tree, which has 80 MB for this
 /// many entries.
 const MOST_ENTRIES: usize = 400_000;
-/// The most warnings about lists.
+/// The maximum number of warnings about lists.
 const MOST_WARNINGS: usize = 20;
 
 /// A list, and what does not match the schema in it.

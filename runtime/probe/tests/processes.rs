@@ -184,7 +184,7 @@ fn watch_shows_standard_error_and_the_exit_status() {
         ),
         ("echo hi >&2", 0, &["hi\n", "(the server ended: exit status: 0)"]),
         ("kill -9 $$", 1, &["error: the server ended: signal: 9"]),
-        // The text of the server cannot change the terminal.
+        // Text from the server cannot control the terminal.
         (r"printf '\033[2Jone\ntwo' >&2; cat >/dev/null", 0, &["[2Jone\ntwo\n", "exit status: 0"]),
     ] {
         let answer = run(&["watch", "--", "sh", "-c", script]);

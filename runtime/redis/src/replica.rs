@@ -26,7 +26,8 @@ pub(crate) struct Replica {
 
 struct Lease {
     renewed: Instant,
-    /// When the current series of renewals without a gap began, plus the time that all others need to renew theirs.
+    /// From then on, a missing lease means that its replica has died: after a gap in our own renewals, others need time
+    /// to renew their leases.
     steady: Instant,
 }
 

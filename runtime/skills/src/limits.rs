@@ -14,7 +14,7 @@ pub(super) const MAX_TOTAL_BYTES: u64 = 256 << 20;
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct SkillLimits {
-    /// The most files of a skill. Defaults to [`MAX_FILES`], the least that the extension allows.
+    /// Maximum number of files of a skill. Defaults to [`MAX_FILES`], the least that the extension allows.
     pub files: usize,
     /// Maximum total size of a skill's files in bytes. Defaults to [`MAX_BYTES`], the least that the extension allows.
     pub bytes: u64,

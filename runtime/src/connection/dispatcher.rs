@@ -85,7 +85,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// How much memory the response to a pending request takes. `None` if the message is no such response.
+    /// How much memory the response to a pending request takes. `None` if the message is not such a response.
     fn memory_of_response(&self, document: &Document<'_>) -> Option<Memory> {
         let Ok(Envelope::Response { id, .. }) = Envelope::read(document) else { return None };
         let ConnectionState { peer, .. } = &*self.shared;

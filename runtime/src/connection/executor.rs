@@ -83,7 +83,7 @@ impl<S: RequestService> Executor<S> {
             }
             return;
         }
-        // Waiting here stops reading, until the peer reads.
+        // Waiting here stops reading until the peer reads.
         if let Some(response) = self.reject(task) {
             let _ = self.shared.peer.send(response).await;
         }
@@ -105,7 +105,7 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// A batch stays in the queue.
+    /// Removes a request that waits in the queue, and returns whether it was there. A batch stays.
     pub(super) fn remove_queued(&mut self, context: &Context) -> bool {
         self.queue.remove(context.queue_position()).is_some()
     }

@@ -30,7 +30,7 @@ pub(crate) struct Outbox {
 pub(crate) type Lines = mpsc::UnboundedReceiver<Option<Outbound>>;
 
 impl Outbox {
-    /// `capacity` is in bytes, at least one.
+    /// `capacity` is in bytes. Zero counts as one.
     pub(crate) fn new(capacity: u32, observer: Option<Arc<dyn Observer>>) -> (Self, Lines) {
         let (lines, written) = mpsc::unbounded_channel();
         let capacity = capacity.max(1);

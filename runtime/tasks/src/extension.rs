@@ -150,7 +150,7 @@ impl TasksExtension {
     }
 
     async fn cancel(&self, context: &Context, id: &str) -> Result<JsonObject, ErrorObject> {
-        // It is no error if the task has ended, or ends otherwise before it notices the cancellation.
+        // It is not an error if the task has ended, or ends otherwise before it notices the cancellation.
         self.tasks.stop(context, id).await.map(|_| JsonObject::new())
     }
 }

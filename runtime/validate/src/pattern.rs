@@ -60,7 +60,7 @@ fn skip_class(characters: &mut std::str::Chars<'_>) {
     }
 }
 
-/// The most states. The size limit for compiled patterns allows no more.
+/// The maximum number of states. The size limit for compiled patterns allows no more.
 const LARGEST: u64 = 10_000;
 
 #[derive(Default)]

@@ -19,7 +19,7 @@ pub(super) struct Found {
     pub(super) words: String,
 }
 
-/// A step from a value into it.
+/// A step from a value to a part of it, such as a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step<'v> {
     Member(&'v str),

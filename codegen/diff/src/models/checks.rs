@@ -165,7 +165,7 @@ fn is_same_scope(old: &[&Check], before: &Protocol, new: &[&Check], after: &Prot
     true
 }
 
-/// Returns the members that an object requires, of those in the alternatives of these checks.
+/// Lists the members in the alternatives of these checks that the object requires.
 fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Option<String> {
     let Resolved::Object(object) = protocol.resolved(content) else { return None };
     let alternatives = alternatives(checks)?;

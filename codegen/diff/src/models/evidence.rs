@@ -269,7 +269,7 @@ impl Versions {
         known.iter().find(is_aimed).cloned().or_else(|| known.iter().find_map(|it| self.renamed(it, reader, aim)))
     }
 
-    /// Returns a witness with another member, if that is one, too: a reader may refuse thousands of members alike.
+    /// Returns a witness with another member, if that is a witness too: a reader may refuse thousands of members alike.
     fn renamed(&self, known: &Witness, reader: Version, aim: Option<&Aim>) -> Option<Witness> {
         let (Some(Aim::Present(name)), Json::Object(members)) = (aim, &known.document) else { return None };
         let [value] = members.values().collect::<Vec<_>>()[..] else { return None };

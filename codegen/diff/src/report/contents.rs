@@ -109,8 +109,8 @@ impl Report {
         counts
     }
 
-    /// Returns the verdicts on each type that both schemas have, or on each changed item of a list, worst first. Those with
-    /// the same worst rule are together.
+    /// Returns the verdicts on each type that both schemas have, or on each changed item of a list, worst first. Among equally bad
+    /// ones, those with findings of their own come first, and those with the same worst rule are together.
     pub(super) fn matrix(&self) -> Vec<MatrixRow> {
         let mut rows: Vec<MatrixRow> = match self.subject {
             Subject::Schemas | Subject::Documents => {
@@ -119,7 +119,8 @@ impl Report {
             Subject::Lists => self.rows_of_items(),
         };
         let worst = |row: &MatrixRow| row.verdicts.iter().map(|(_, verdict)| *verdict).max();
-        rows.sort_by_key(|row| (Reverse(worst(row)), row.finding.as_ref().map(|(rule, _)| *rule)));
+        let rule = |row: &MatrixRow| row.finding.as_ref().map(|(rule, _)| *rule);
+        rows.sort_by_key(|row| (Reverse(worst(row)), row.finding.is_none(), rule(row)));
         rows
     }
 
@@ -194,7 +195,7 @@ impl Report {
                 None => finding.subject.split(['.', '[']).next().unwrap_or_default().to_owned(),
             },
             Models::Lists(_) => {
-                // A removed item has no place in the new snapshot, and a new name is shown with the old one.
+                // The old place comes first. A removed item has no other place, and a renamed one keeps its old name.
                 let name = self.places(judged).find_map(|(_, source, place)| item_name(source, place));
                 match (name.unwrap_or_else(|| finding.subject.clone()), self.area(finding)) {
                     (name, list) if list == "tools" || list == name => name,

@@ -1,4 +1,4 @@
-//! Changes of the configuration while clients are connected.
+//! Changes to the configuration while clients are connected.
 
 use std::path::Path;
 

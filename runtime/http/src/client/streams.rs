@@ -47,7 +47,7 @@ impl TransportState {
             }
             let session_headers = self.state().session_headers.clone();
             let is_same = session.as_ref() == Some(&session_headers.session);
-            // An event ID without a message is no progress: a server could send those forever.
+            // An event ID without a message is not progress: a server could send those forever.
             let Some(last) = events.last.clone().filter(|_| is_same && attempts < self.options.max_retries) else {
                 return Err(HttpError::NoResponse { last_event: events.last_data });
             };

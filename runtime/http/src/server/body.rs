@@ -86,8 +86,8 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// The most bytes of an ID, message or data in an error, which may quote the request. Error responses that the client
-/// does not read count toward no limit, so they must stay small.
+/// The maximum number of bytes of an ID, message or data in an error, which may quote the request. Error responses that
+/// the client does not read count toward no limit, so they must stay small.
 const MAX_QUOTED: usize = 1024;
 
 /// Leaves out an unknown ID and one longer than [`MAX_QUOTED`], truncates a longer message, and drops longer data.

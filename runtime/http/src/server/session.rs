@@ -50,7 +50,7 @@ const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
 /// if no other is queued. If [`EndpointOptions::body`] is larger, that limit applies.
 const INBOX_BYTES: usize = 16 << 20;
 
-/// What a message counts at least toward [`INBOX_BYTES`], which limits the number of messages, too.
+/// The minimum that a message counts toward [`INBOX_BYTES`], which thus limits the number of messages, too.
 const MESSAGE_COST: usize = 16 << 10;
 
 pub(super) struct Session {

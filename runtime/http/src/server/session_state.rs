@@ -31,10 +31,10 @@ struct Part {
     _memory: Charge,
 }
 
-/// The most parts, including pending ones.
+/// The maximum number of parts, including pending ones.
 const MAX_PARTS: usize = 2048;
 
-/// The most bytes of messages behind the parts, including pending ones.
+/// The maximum number of bytes of messages behind the parts, including pending ones.
 const MAX_BYTES: usize = 4 << 20;
 
 impl SessionState {

@@ -43,7 +43,7 @@ pub(super) struct EndpointState {
     pub(super) forwarded: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
-/// What a message is charged at least, in bytes: roughly what its tasks take.
+/// The minimum that a message is charged, in bytes: roughly what its tasks take.
 const MESSAGE_COST: usize = 16 << 10;
 
 /// The head of an HTTP request, and its owner if [`EndpointOptions::owner`] is set.

@@ -75,7 +75,7 @@ impl fmt::Display for Repair {
     }
 }
 
-/// Most repairs in one result.
+/// The maximum number of repairs in one result.
 const MOST_REPAIRS: usize = 64;
 
 /// Lists whose invalid items are removed.
@@ -158,7 +158,7 @@ pub(super) fn decode_with<T, E: fmt::Display>(
     Err(problem.error)
 }
 
-/// The `ttlMs` of a task is no cache hint: it says how long the server keeps the task.
+/// The `ttlMs` of a task is not a cache hint: it says how long the server keeps the task.
 fn repair_cache_hint(result: &mut Value, (name, safe): (&str, &'static str)) -> Option<Repair> {
     let members = result.as_object_mut().filter(|members| !members.contains_key("taskId"))?;
     members.insert(name.to_owned(), serde_json::from_str(safe).ok()?);
@@ -383,7 +383,7 @@ mod tests {
                 ],
             )),
         );
-        // A property with this name is no annotation.
+        // A property with this name is not an annotation.
         check::<mcpgen_types::v2025_11_25::ListToolsResult>(
             json!({ "tools": [{ "name": "a", "inputSchema": { "type": "object", "properties": { "annotations": 5 } } }] }),
             Some((

@@ -188,8 +188,8 @@ impl Legacy {
         Ok(Json::from(&json!({})))
     }
 
-    /// Returns an error if the method is no request to `receiver`, or if a side did not declare the capability that the
-    /// method needs.
+    /// Returns an error if the method is not a request to `receiver`, or if a side did not declare the capability that
+    /// the method needs.
     fn missing_capability(&self, method: &str, peer_info: &PeerInfo, receiver: Role) -> Option<NotAllowed> {
         let spec = methods::in_or_near(peer_info.revision, method)?;
         if spec.is_request && !methods::is_received_by(spec, receiver) {

@@ -98,7 +98,7 @@ pub(crate) struct ParamsInterner {
     nothing: Arc<JsonObject>,
 }
 
-/// The most targets to keep.
+/// The maximum number of targets to keep.
 const SUBJECTS: usize = 32;
 /// Length limit for a kept target or `_meta`, in bytes.
 const LONGEST: usize = 2048;

@@ -28,7 +28,7 @@ pub trait ExchangeBus: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<ForwardedResponse, StoreError>>;
 
     /// Sets the function that handles requests forwarded to this replica, until the bus is dropped. Replaces an earlier
-    /// function. Frames dropped before their end mean that the other replica cancelled the request.
+    /// function. If the frames of a response are dropped before they end, the other replica has cancelled the request.
     fn answer(&self, answer: Answer);
 }
 

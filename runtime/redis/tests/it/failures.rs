@@ -176,7 +176,7 @@ impl Counts {
     }
 }
 
-/// Uses all stores until `stop` is set. Panics at a wrong answer. Redis may lose a session, but not part of one.
+/// Uses all stores until `stop` is set. Panics on a wrong answer. Redis may lose a session, but not part of one.
 async fn load(a: RedisStores, b: RedisStores, worker: usize, stop: Arc<AtomicBool>, counts: Arc<Counts>) {
     let limiter = a.rate_limiter(1_000_000, Duration::from_secs(1));
     for round in 0.. {

@@ -298,7 +298,7 @@ async fn reports_a_failed_handshake_with_the_command() {
     assert!(message.contains("no way") && message.contains("`sh -c ") && message.contains("hint"), "{message}");
 }
 
-/// The message of the error alone says why, not only those of its sources.
+/// The error's own message gives the cause. Its sources are not needed to find it.
 #[tokio::test]
 async fn says_the_cause_of_a_failed_handshake() {
     let initialize =

@@ -490,7 +490,7 @@ async fn evicts_an_idle_session_of_an_owner_at_its_limit() {
     assert_eq!(ping("bob", &other).await, 200);
 }
 
-/// A search for an idle session passes 256 sessions in use. The next one goes on behind them.
+/// A search for an idle session gives up after 256 sessions in use. The next search continues after them.
 #[tokio::test]
 async fn searches_few_sessions_for_an_idle_one() {
     let (endpoint, _) = endpoint(|options| {

@@ -65,7 +65,7 @@ fn reads_and_writes_pipes() {
         .spawn()
         .expect("the process starts");
     let mut input = child.stdin.take().expect("a pipe");
-    // In pieces that do not end with lines.
+    // In pieces that do not end where lines do.
     for piece in input_text().as_bytes().chunks(7) {
         input.write_all(piece).expect("the server reads");
         input.flush().expect("the server reads");

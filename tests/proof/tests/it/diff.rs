@@ -80,7 +80,7 @@ const UNIONS: [(&str, bool); 4] =
 struct Confirmed {
     compatible: u64,
     documents: u64,
-    /// The types with breaking findings by rule: the number that a sample confirmed, and the number that none did.
+    /// For each rule, how many types have a breaking finding that a sample confirmed, and how many one that none did.
     breaking: BTreeMap<&'static str, (u64, u64)>,
 }
 
@@ -388,7 +388,7 @@ const MODERN: &[(&str, &str)] = &[
     ("error-code-removed", "URLElicitationRequiredError"),
 ];
 
-/// Changes of members from 2025-11-25 to 2026-07-28, such as the members that the newer revision requires in every
+/// Changes to members from 2025-11-25 to 2026-07-28, such as the members that the newer revision requires in every
 /// result and request.
 const MODERN_MEMBERS: &[(&str, &str)] = &[
     ("member-added-required", "CallToolResult.resultType"),

@@ -74,7 +74,7 @@ fn summary(report: &Report) -> String {
         }
         text.push_str("</tr>\n");
     };
-    row("severity", &|judged| judged.severity);
+    row("overall", &|judged| judged.severity);
     for axis in &report.axes {
         row(axis_in_words(*axis), &|judged| judged.finding.verdicts.on(*axis));
     }
