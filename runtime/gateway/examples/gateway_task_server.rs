@@ -22,7 +22,7 @@ use mcpgen_sdk::transport::{lines, stdio};
 use mcpgen_sdk::{Context, LocalInfo, Peer, Router};
 use mcpgen_types::v2025_11_25::{CreateMessageRequest, CreateMessageRequestParams};
 use mcpgen_types::v2026_07_28::{ElicitRequestFormParams, Tool, ToolInputSchema};
-use mcpgen_types::{ErrorObject, Json, Revision};
+use mcpgen_types::{ErrorObject, Json};
 use serde_json::{Value, json};
 
 fn tool(name: &str, support: TaskSupport) -> ToolInfo {

@@ -408,6 +408,17 @@ impl Session {
 
     /// Subscribes to pending resources that a server may have. They may have changed meanwhile.
     async fn restore_subscriptions(&self, server: usize) {
+        if self.subscriptions.lock().is_empty() {
+            return;
+        }
+        let (names, catalog) = (&self.servers.names, self.list(&[Kind::Resource, Kind::Template], false).await);
+        for (seen, subscribed) in self.subscriptions.lock().iter_mut() {
+            let found = catalog.resource(names, seen).is_some_and(|(owner, _)| owner == server);
+            // While the server was not available, another one seemed to have the resource.
+            if found && !subscribed.target.is_of(&names[server]) {
+                (subscribed.target.resource, subscribed.watch) = (None, None);
+            }
+        }
         for (seen, target) in self.pending(server) {
             match self.watch(&seen, target).await {
                 Ok(true) => self.notify_client(&Change::Resource(seen)).await,

@@ -21,8 +21,6 @@ use tokio::time::Instant;
 use crate::servers::Servers;
 use crate::session::Session;
 
-/// The maximum size of what a client declares about itself, in bytes.
-const MAX_DECLARED: usize = 64 << 10;
 /// How long the session of modern clients is kept without requests. Calls wait for input for up to 15 minutes.
 const IDLE: Duration = Duration::from_secs(20 * 60);
 
@@ -94,9 +92,6 @@ impl Sessions {
         let peer = context.peer().of_connection();
         let of_connection = if is_legacy { peer.peer_info() } else { None };
         let Some(info) = context.peer_info().cloned().or(of_connection) else { return Ok(None) };
-        if info.capabilities.text().len() + info.implementation.text().len() > MAX_DECLARED {
-            return Err(errors::invalid_params_in_words(&format!("a client can declare at most {MAX_DECLARED} bytes")));
-        }
         let principal: Option<Arc<str>> = context.principal().cloned().map(|principal: Principal| principal.into());
         let key = match is_legacy {
             true => Key::Connection(peer.connection_key()),
