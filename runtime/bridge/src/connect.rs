@@ -6,7 +6,7 @@ use mcpgen_mcp::client::{Client, ClientBuilder};
 use mcpgen_runtime::connection::Limits;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::router::Router;
-use mcpgen_types::{JsonObject, Revision};
+use mcpgen_types::JsonObject;
 use tokio::sync::watch;
 
 use super::capabilities::{TASK_RESULT, with_task_extension};
@@ -50,10 +50,6 @@ pub(super) fn builder(greeting: &Greeting, slot: &Slot) -> ClientBuilder {
                 local_info.implementation.clone_from(&greeting.implementation);
             }
             options.result_rules.result_types.push(TASK_RESULT.to_owned());
-            if greeting.is_legacy {
-                // A server that also supports a legacy revision can do there what its client can, such as tasks.
-                options.known_revision = Revision::ALL.iter().rev().copied().find(|revision| revision.is_legacy());
-            }
         })
         .handlers(move |router: Router| {
             router

@@ -31,8 +31,7 @@
 //! * **Log levels**: `logging/setLevel` of legacy revisions and the level in each request of modern ones.
 //! * **Error codes** for unknown resources.
 //!
-//! The server gets the name and the capabilities of the client, and the client those of the server. A legacy client uses a
-//! server that supports both legacy and modern revisions in a legacy one, so that nothing is lost between them.
+//! The server gets the name and the capabilities of the client, and the client those of the server.
 //!
 //! # Tasks
 //!

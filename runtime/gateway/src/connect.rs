@@ -32,7 +32,7 @@ pub(crate) struct Upstream {
     config: ServerConfig,
     /// The lists that clients share.
     lists: Mutex<[Weak<Items>; 4]>,
-    /// The revision of the last connection of a modern client.
+    /// The revision of the last connection.
     revision: Mutex<Option<Revision>>,
     /// Gets access tokens, for all clients.
     authorization: Mutex<Option<Arc<dyn Authorize>>>,
@@ -70,19 +70,13 @@ impl Upstream {
         if self.config.oauth.as_ref().is_some_and(|oauth| oauth.client_id.is_none()) {
             limit += LOGIN_TIMEOUT;
         }
-        // Legacy clients prefer legacy revisions.
-        let (known, mut is_legacy) = (*self.revision.lock(), false);
-        let client = client.options(|options| {
-            is_legacy = options.known_revision.is_some();
-            options.known_revision = options.known_revision.or(known);
-        });
+        let known = *self.revision.lock();
+        let client = client.options(|options| options.known_revision = known);
         let connected = tokio::time::timeout(limit, self.connect_with(client, processes)).await;
         let timeout = CallError::Timeout { request: "connecting".to_owned(), limit };
         let connected = connected.unwrap_or_else(|_| Err(timeout.into()));
-        if !is_legacy {
-            // A server that was replaced by another version may have another revision.
-            *self.revision.lock() = connected.as_ref().ok().map(Client::revision);
-        }
+        // A server that was replaced by another version may have another revision.
+        *self.revision.lock() = connected.as_ref().ok().map(Client::revision);
         connected
     }
 

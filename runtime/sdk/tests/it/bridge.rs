@@ -173,7 +173,7 @@ async fn converts_requests_of_the_server_for_all_revisions() {
             };
             assert!(failed, "{elicited:?}");
         }
-        // Calls that wait for input at the same time.
+        // Two calls wait for input at the same time.
         let (first, second) = tokio::join!(bridged.text("sample"), bridged.text("sample"));
         assert_eq!(first, second);
     })
@@ -266,7 +266,7 @@ async fn relays_changes_and_log_messages() {
     .await;
 }
 
-/// The server sends the message immediately before its response.
+/// The server sends each log message immediately before its response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn relays_the_log_messages_of_a_call_before_its_response() {
     const CALLS: usize = 50;
@@ -298,10 +298,9 @@ async fn ends_with_either_side() {
 #[cfg(all(unix, feature = "stdio"))]
 #[tokio::test]
 async fn reports_a_server_that_crashes() {
-    let initialized =
-        r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+    let discovered = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}"#;
     let script = format!(
-        r#"read first; echo '{{"jsonrpc":"2.0","id":1,"result":{initialized}}}'; read second; read third; echo 'disk full' >&2; exit 7"#
+        r#"read first; echo '{{"jsonrpc":"2.0","id":1,"result":{discovered}}}'; read second; echo 'disk full' >&2; exit 7"#
     );
     let (client_side, to_client) = transport::duplex();
     let bridge = tokio::spawn(Bridge::new().run(to_client, move |builder| {
