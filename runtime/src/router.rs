@@ -336,7 +336,7 @@ impl Router {
         }))
     }
 
-    /// Replaces each request and notification handler by what the function returns for it.
+    /// Replaces each request and notification handler with what the function returns for it.
     #[must_use]
     pub fn map_handlers(
         mut self,

@@ -358,7 +358,7 @@ fn reads_every_dialect() {
     }
 }
 
-/// Every schema's pointer repeats the names around it.
+/// The pointer of each schema repeats the names of all definitions and members around it.
 #[test]
 fn long_names_around_many_schemas_are_refused() {
     let schema = |length: usize| {

@@ -417,7 +417,7 @@ pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl 
     members.len()
 }
 
-/// The indices of the members so far. Fastest for types with at most 64 members.
+/// The indices of the members read so far. Fastest for types with at most 64 members.
 #[derive(Default)]
 struct Seen {
     first: u64,

@@ -1,8 +1,8 @@
 //! Limits of skills.
 
-/// How many files of a skill every client supports, including `SKILL.md` and the files of nested skills.
+/// The number of files per skill that every client supports, including `SKILL.md` and the files of nested skills.
 pub const MAX_FILES: usize = 512;
-/// How large, in bytes, a skill's files may be for every client to support it: 16 MiB in total.
+/// The total size of a skill's files that every client supports, in bytes: 16 MiB.
 pub const MAX_BYTES: u64 = 16 << 20;
 
 /// Maximum total size of all skills of a server, which are kept in memory: 256 MiB.

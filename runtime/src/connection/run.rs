@@ -198,7 +198,7 @@ impl Drop for End {
     }
 }
 
-/// Flushes whenever the queue is empty.
+/// Writes queued messages, and flushes whenever the queue is empty.
 async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
     let mut outgoing = std::pin::pin!(outgoing);
     while let Some(Some(message)) = lines.recv().await {

@@ -9,7 +9,7 @@ use super::message::OutgoingMessage;
 /// How many messages of a kind may be queued.
 const MAX_MESSAGES: u32 = 1024;
 
-/// Holds its permits until it is posted.
+/// A message that holds its permits in the queue until it is posted.
 pub(super) struct QueuedMessage {
     pub(super) outgoing: OutgoingMessage,
     _room: OwnedSemaphorePermit,
@@ -48,7 +48,7 @@ impl QueueLimit {
     }
 }
 
-/// In order. Limited by [`QueueLimit`].
+/// The queued notifications, in order. [`QueueLimit`] limits them.
 pub(super) type Notifications = mpsc::UnboundedReceiver<QueuedMessage>;
 
 #[cfg(test)]

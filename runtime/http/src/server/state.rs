@@ -88,7 +88,7 @@ impl EndpointState {
         charge.map(Arc::new).map_err(|exceeded| self.message_memory.refusal(exceeded))
     }
 
-    /// The charge of an HTTP request without a message.
+    /// Creates the charge of an HTTP request without a message.
     pub(super) fn no_message(&self, caller: &Caller) -> Arc<Charge> {
         Arc::new(self.message_memory.charge_existing(caller.owner.as_ref(), 0))
     }

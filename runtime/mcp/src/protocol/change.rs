@@ -65,7 +65,7 @@ pub(crate) struct Filter {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
-    /// A subscription to a resource covers its parts.
+    /// The subscribed resources. A subscription to a resource covers its parts.
     pub(crate) uris: BTreeSet<String>,
     pub(crate) task_ids: BTreeSet<String>,
 }

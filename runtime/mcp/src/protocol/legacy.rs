@@ -25,7 +25,7 @@ pub struct Legacy {
     role: Role,
     local_info: LocalInfo,
     handlers: HandlerCapabilities,
-    /// Whether a handler sees `logging/setLevel`, too.
+    /// Whether `logging/setLevel` is passed on to a handler as well.
     passes_log_level_on: bool,
     initializes_once: bool,
     state: Mutex<State>,
@@ -33,7 +33,7 @@ pub struct Legacy {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Known once the handshake is complete.
+    /// What the peer declared. Known once the handshake is complete.
     peer_info: Option<Arc<PeerInfo>>,
     /// Whether the client has sent `notifications/initialized`.
     ready: bool,
@@ -60,7 +60,7 @@ impl Legacy {
         self
     }
 
-    /// Lets a handler see `logging/setLevel`, too.
+    /// Passes `logging/setLevel` on to a handler as well.
     pub(crate) fn pass_log_level_on(mut self) -> Self {
         self.passes_log_level_on = true;
         self

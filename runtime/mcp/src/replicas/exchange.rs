@@ -20,7 +20,7 @@ pub trait ExchangeBus: Send + Sync + 'static {
     ///
     /// Fails if the store is unavailable, or if the other replica does not respond because it has died or is
     /// overloaded. The error [is undelivered](StoreError::is_undelivered) if the other replica certainly did not accept
-    /// the request: it is not connected, or it has no function to answer.
+    /// the request: it is not connected, or it has no function that answers requests.
     fn forward<'a>(
         &'a self,
         replica: &'a str,
@@ -35,7 +35,7 @@ pub trait ExchangeBus: Send + Sync + 'static {
 /// Handles a forwarded request.
 pub type Answer = Box<dyn Fn(ForwardedRequest) -> BoxFuture<'static, ForwardedResponse> + Send + Sync>;
 
-/// A response body as the frames that the server produced. An error ends it.
+/// A response body, in the frames that the server produced. The body ends after an error.
 pub type Frames = BoxStream<'static, Result<Bytes, StoreError>>;
 
 /// An HTTP request to forward.

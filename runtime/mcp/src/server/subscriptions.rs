@@ -35,8 +35,8 @@ use crate::protocol::change::{Change, Filter, Pending};
 use crate::protocol::info::{LocalInfo, can};
 use crate::protocol::modern::SUBSCRIPTION_ID;
 
-/// The most URIs in one subscription. This and [`MAX_SUBSCRIPTION_BYTES`] also limit the total of a connection's
-/// `resources/subscribe` requests.
+/// Maximum number of URIs in one subscription. This and [`MAX_SUBSCRIPTION_BYTES`] also limit the total of a
+/// connection's `resources/subscribe` requests.
 pub const MAX_RESOURCE_SUBSCRIPTIONS: usize = 1024;
 
 /// Maximum total length of a subscription's URIs, in bytes.
@@ -188,7 +188,7 @@ impl Subscriptions {
         }
     }
 
-    /// `filter` is the caller's.
+    /// Runs a subscription until it ends. `filter` holds the server's filters for the caller.
     pub(super) async fn listen(
         self,
         context: Context,
@@ -272,7 +272,7 @@ impl Subscriptions {
     }
 }
 
-/// Waits forever if there is no source, and after its last notification.
+/// Returns the next notification of a source. Waits forever if there is no source, and after the last notification.
 async fn next_of(updates: &mut Option<Updates>) -> (&'static str, JsonObject) {
     if let Some(updates) = updates
         && let Some(next) = updates.notifications.next().await

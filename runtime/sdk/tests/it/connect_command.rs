@@ -120,7 +120,7 @@ async fn waits_for_a_late_response_to_discover() {
     check(body, timeout, MODERN, "server/discover eof\n").await;
 }
 
-/// The servers read both requests after the client has lost patience.
+/// The servers read both requests only after the client has sent the second one.
 #[tokio::test]
 async fn starts_a_slow_server_once() {
     let legacy = "server/discover initialize notifications/initialized eof\n";

@@ -140,7 +140,7 @@ async fn notifies_of_changed_sub_resources() {
     subscriptions.changed(&Change::Resource("file:///note".to_owned()));
     subscriptions.changed(&Change::Resource("file:///notes/today".to_owned()));
     assert_eq!(remote.receive().await["params"]["uri"], "file:///notes/today");
-    // The client accepts such notifications.
+    // The client accepts notifications of changed sub-resources.
     let (mut remote, client) = client().await;
     let filter = SubscriptionFilter::new().with_resource_subscriptions(vec!["file:///notes/".to_owned()]);
     let (mut notes, id) = subscribed(&mut remote, &client, filter).await;

@@ -165,7 +165,7 @@ impl Costs {
         Ok(Self { began: Instant::now(), cpu: cpu()?, redis_cpu: redis.cpu().await? })
     }
 
-    /// Prints what each of `count` operations has used.
+    /// Prints what each of `count` operations has used on average.
     async fn end(self, redis: &Redis, name: &str, count: usize) -> anyhow::Result<()> {
         let (elapsed, count) = (self.began.elapsed().as_secs_f64(), count as f64);
         let (cpu, redis_cpu) = (cpu()? - self.cpu, redis.cpu().await? - self.redis_cpu);

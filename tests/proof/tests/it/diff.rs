@@ -1,5 +1,5 @@
-//! Compares the verdicts of `diff` with samples and with lists written by hand. A reader must accept every document of
-//! a type that `diff` calls compatible.
+//! Compares the verdicts of `diff` with samples and with lists written by hand. If `diff` calls a type compatible, the
+//! receiving version must accept every document of that type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -191,7 +191,8 @@ fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
             }
         }
     }
-    // Checks, including those of undecided unions, do not decide the unions that they refer to. The judge does.
+    // The generator's checks, including those of undecided unions, do not decide the unions that they refer to, but the
+    // judge does.
     let keyword = definitions_keyword(&schema);
     let referred = protocol.checks.keys().map(|name| format!("/{keyword}/{name}"));
     let undecided = protocol.types.iter().filter(|def| matches!(def.shape, Shape::Undecided(_)));
