@@ -128,6 +128,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Man { command } => return print(&shell::man(Cli::command(), command.as_deref())?),
     };
     config.check()?;
+    #[cfg(feature = "otel")]
+    let _exported = mcpgen_otel::export("mcpgen-gateway").map_err(|error| anyhow::anyhow!(error))?;
     // The messages of one client are handled fastest on one thread.
     let mut runtime = match config.http.is_some() {
         true => tokio::runtime::Builder::new_multi_thread(),

@@ -163,6 +163,7 @@ mod tests {
         let (past, later) = (Instant::now(), Instant::now() + COMPARE_TIMEOUT);
         let found = |findings: HashMap<String, Arc<str>>| findings.get("t").map(|finding| finding.to_string());
         assert_eq!(found(pins.findings("s", &tools, past).await).as_deref(), Some(NOT_COMPARED));
+        assert_eq!(found(pins.findings("s", &tools, later).await), None);
         // A comparison that still runs.
         let digest = sha256(format!("s {tool}").as_bytes());
         pins.known.lock().insert(digest.clone(), None);

@@ -148,7 +148,7 @@ impl Session {
         session
     }
 
-    /// Completes a change to the configuration: subscribes to resources again, and notifies the client.
+    /// After a change to the configuration, subscribes to resources again, and notifies the client.
     pub(crate) async fn begin(&self) {
         if self.check_current().is_err() {
             return;

@@ -27,14 +27,20 @@
 //!
 //! Arguments and results are never recorded.
 //!
+//! With the feature `otlp`, `export` sets the providers and exports with OTLP.
+//!
 //! [semantic conventions for MCP]: https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
 
 mod counted;
+#[cfg(feature = "otlp")]
+mod export;
 mod metadata;
 mod scope;
 mod store;
 mod telemetry;
 
+#[cfg(feature = "otlp")]
+pub use export::{Exported, export};
 pub use mcpgen_mcp::telemetry::AlreadyInstalled;
 
 /// Records traces and metrics for all servers and clients of the process.

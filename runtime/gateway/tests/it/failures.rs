@@ -73,6 +73,7 @@ async fn subscriptions_wait_for_a_server() {
         let script = format!("test -e '{}' || exit 3; exec \"$@\"", file.display());
         let late = ServerConfig::of_command("sh", ["-c", &script, "sh", &program, "b", behind.as_str(), "small"]);
         config.servers.insert("b".to_owned(), late);
+        config.servers.insert("c".to_owned(), process("c", behind, &["small"]));
         let client = connect(&gateway(config), client(front)).await;
         tool_names(&client).await;
         // Before `b` has listed its resources, nobody knows that it has the last one.

@@ -305,6 +305,7 @@ const CRATES: &[(&str, &str, &[&str])] = &[
             "mcpgen-auth",
             "mcpgen-bridge",
             "mcpgen-cluster",
+            "mcpgen-otel",
             "mcpgen-redis",
             "mcpgen-schema",
             "mcpgen-model",
