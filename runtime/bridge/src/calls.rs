@@ -4,18 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures_util::future::{BoxFuture, Either};
 use mcpgen_mcp::expiring_map::ExpiringMap;
 use mcpgen_mcp::protocol::{ContextExt, Progress};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::peer::{Call, CallError, Peer};
-use mcpgen_types::Json;
+use mcpgen_types::{Json, RequestId};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 /// A call to the other side, with its progress reports.
 pub(super) struct OpenCall {
-    call: Call<Json>,
+    call: Either<Call<Json>, BoxFuture<'static, Result<Json, CallError>>>,
     reports: mpsc::Receiver<Progress>,
 }
 
@@ -32,7 +33,21 @@ impl OpenCall {
             Some(_) => request.on_progress(move |progress| drop(report.try_send(progress))),
             None => request,
         };
-        Self { call: request.send(), reports }
+        Self { call: Either::Left(request.send()), reports }
+    }
+
+    /// Creates it from what takes several requests, and reports no progress.
+    pub(super) fn of(call: BoxFuture<'static, Result<Json, CallError>>) -> Self {
+        let (_, reports) = mpsc::channel(1);
+        Self { call: Either::Right(call), reports }
+    }
+
+    /// Returns the ID of the request, if it is only one.
+    pub(super) fn id(&self) -> Option<&RequestId> {
+        match &self.call {
+            Either::Left(call) => Some(call.id()),
+            Either::Right(_) => None,
+        }
     }
 
     /// Waits for the result, and reports progress in the meantime. Cancel safe.
@@ -68,6 +83,8 @@ pub(super) struct Input {
 /// A call of a modern client to a legacy server. It stays open while the client collects input.
 pub(super) struct InteractiveCall {
     pub(super) open: OpenCall,
+    /// The params, if the call may have to be sent again as a task.
+    pub(super) again: Option<Json>,
     pub(super) method: String,
     pub(super) inputs: mpsc::Receiver<Input>,
     /// The inputs that the client has not sent yet, by key.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use mcpgen_mcp::client::Changes;
 use mcpgen_mcp::protocol::change::Change;
 use mcpgen_mcp::protocol::conversion::Revisions;
+use mcpgen_mcp::protocol::legacy::RELATED_TASK;
 use mcpgen_mcp::protocol::{ContextExt, Level, PeerExt, RequestScope, request_scope};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
@@ -18,6 +19,7 @@ use tokio::time::Instant;
 use super::downstream::{listen_params, log_failure};
 use super::relay::{Relay, is_from_peer};
 use super::subscriptions::Watch;
+use super::tasks::{SeenResult, SubscribedTasks};
 
 /// The pause before a subscription is renewed, and the longest pause. It doubles with each attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
@@ -143,7 +145,9 @@ impl Relay {
         for uri in params.notifications.resource_subscriptions.iter().flatten().filter(|_| offers) {
             watches.push(self.watch(uri, context.revision()).await?);
         }
-        self.client.listen(params, context).await
+        let unchanged: SeenResult = Arc::new(|result| result);
+        let tasks = SubscribedTasks::new([(Arc::clone(self), unchanged)]);
+        self.client.listen(params, tasks, context).await
     }
 
     /// Passes a change on.
@@ -157,9 +161,16 @@ impl Relay {
     /// Relays a notification of the server.
     pub(super) async fn notify_client(&self, notification: AnyNotification) {
         let AnyNotification { method, params, context } = notification;
+        let params = self.seen_params(&method, params);
         match &*method {
-            // The connection has handled them.
-            "notifications/cancelled" | "notifications/progress" => {}
+            // The connection has handled it.
+            "notifications/cancelled" => {}
+            // The connection has handled progress of requests without a response.
+            "notifications/progress" => {
+                if let Some(params) = params.and_then(|params| self.progress_to_client.relayed(&params)) {
+                    self.send_to_client(context.revision(), &method, Some(params)).await;
+                }
+            }
             "notifications/message" => self.log(context.revision(), params).await,
             method => {
                 let members: JsonObject = params.as_ref().and_then(|params| params.decode().ok()).unwrap_or_default();
@@ -180,7 +191,7 @@ impl Relay {
         };
         let params = params.map(|params| self.with_server_name(params));
         if self.client.greeting().is_legacy {
-            let Some((client, revision)) = self.client_peer().await else { return };
+            let Some((client, revision)) = self.client_peer(params.as_ref()).await else { return };
             if client.revision_rules().wants_log(&RequestScope::of(revision), level) {
                 self.send_to_client(from, METHOD, params).await;
             }
@@ -212,10 +223,13 @@ impl Relay {
 
     /// Waits until the client is ready for messages. Returns the peer for a message of the server, and the client's
     /// revision. The message belongs to the newest call, because not every client opens a stream for other messages over
-    /// HTTP.
-    pub(super) async fn client_peer(&self) -> Option<(Peer, Revision)> {
+    /// HTTP. A message of a task belongs to a call that waits for the result of a task, if there is one.
+    pub(super) async fn client_peer(&self, params: Option<&Json>) -> Option<(Peer, Revision)> {
         let revision = self.client.revision().await?;
-        let peer = match self.calls.find(|_| true) {
+        let is_of_task = params.is_some_and(|params| params.text().contains(RELATED_TASK));
+        let waiting = || self.calls.find(|context| context.method() == "tasks/result");
+        let call = if is_of_task { waiting() } else { None };
+        let peer = match call.or_else(|| self.calls.find(|_| true)) {
             Some(context) => context.peer(),
             None => self.client.peer()?.clone(),
         };
@@ -223,7 +237,7 @@ impl Relay {
     }
 
     async fn send_to_client(&self, from: Revision, method: &str, params: Option<Json>) {
-        let Some((client, to)) = self.client_peer().await else { return };
+        let Some((client, to)) = self.client_peer(params.as_ref()).await else { return };
         match params.map(|params| Revisions { from, to }.params(method, &params)).transpose() {
             Ok(params) => log_failure(method, client.raw_notify(method, params).await),
             Err(error) => tracing::debug!(method, %error, "the client does not support a notification"),
@@ -234,9 +248,10 @@ impl Relay {
     pub async fn notify_server(&self, notification: AnyNotification) {
         let AnyNotification { method, params, context } = notification;
         let (from, to) = (context.revision(), self.server.revision());
+        let Some(params) = self.own_params(&method, params) else { return };
         match &*method {
-            // The connection has handled them.
-            "notifications/cancelled" | "notifications/progress" => {}
+            // The connection has handled it.
+            "notifications/cancelled" => {}
             "notifications/initialized" => self.client.ready(from),
             method => match params.map(|params| Revisions { from, to }.params(method, &params)).transpose() {
                 Ok(params) => log_failure(method, self.server.peer().raw_notify(method, params).await),

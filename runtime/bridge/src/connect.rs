@@ -9,6 +9,7 @@ use mcpgen_runtime::router::Router;
 use mcpgen_types::JsonObject;
 use tokio::sync::watch;
 
+use super::capabilities::{TASK_RESULT, with_task_extension};
 use super::downstream::Downstream;
 use super::greeting::Greeting;
 use super::relay::{Relay, RelayOptions, Slot};
@@ -44,10 +45,11 @@ pub(super) fn builder(greeting: &Greeting, slot: &Slot) -> ClientBuilder {
     Client::builder("bridge", env!("CARGO_PKG_VERSION"))
         .options(|options| {
             let local_info = &mut options.local_info;
-            local_info.capabilities = without_tasks(greeting.capabilities.clone());
+            local_info.capabilities = capabilities(greeting);
             if !greeting.implementation.is_empty() {
                 local_info.implementation.clone_from(&greeting.implementation);
             }
+            options.result_rules.result_types.push(TASK_RESULT.to_owned());
         })
         .handlers(move |router: Router| {
             router
@@ -69,9 +71,13 @@ pub(super) fn builder(greeting: &Greeting, slot: &Slot) -> ClientBuilder {
         })
 }
 
-pub(super) fn without_tasks(mut capabilities: JsonObject) -> JsonObject {
-    if capabilities.remove("tasks").is_some() {
-        tracing::debug!("the bridge does not relay tasks");
+/// Returns what the bridge declares to a server: what the client has declared, and the extension for tasks. Requests of the
+/// client declare what it has itself.
+fn capabilities(greeting: &Greeting) -> JsonObject {
+    let mut capabilities = greeting.capabilities.clone();
+    if !greeting.is_legacy {
+        // A legacy server would ask the client for tasks.
+        capabilities.remove("tasks");
     }
-    capabilities
+    with_task_extension(capabilities)
 }

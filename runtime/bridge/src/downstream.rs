@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use mcpgen_mcp::protocol::change::Change;
 use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
-use mcpgen_mcp::protocol::info::LocalInfo;
+use mcpgen_mcp::protocol::info::{LocalInfo, can};
 use mcpgen_mcp::protocol::{ContextExt, TYPES};
-use mcpgen_mcp::server::subscriptions::{Subscriptions, check_size};
+use mcpgen_mcp::server::subscriptions::{SubscriptionSource, Subscriptions, check_size};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
@@ -32,6 +32,10 @@ pub struct Downstream {
     names_servers: AtomicBool,
     /// The subscriptions of a modern client.
     subscriptions: Subscriptions,
+    /// Whether the client was told that calls of tools can run as tasks, in 2025-11-25.
+    may_ask_for_tasks: bool,
+    /// Whether the IDs of tasks name their server.
+    names_tasks: AtomicBool,
 }
 
 impl Downstream {
@@ -44,6 +48,8 @@ impl Downstream {
             revision: watch::Sender::new(None),
             names_servers: AtomicBool::new(false),
             subscriptions: Subscriptions::of(ours),
+            may_ask_for_tasks: can(ours.capabilities.as_ref(), &["tasks", "requests", "tools", "call"]),
+            names_tasks: AtomicBool::new(false),
         })
     }
 
@@ -59,7 +65,8 @@ impl Downstream {
         &self.subscriptions
     }
 
-    /// Handles `subscriptions/listen` of a client of a modern revision: notifies it of changes until it ends the subscription.
+    /// Handles `subscriptions/listen` of a client of a modern revision: notifies it of changes, and of those of `tasks`, until it
+    /// ends the subscription.
     ///
     /// # Errors
     ///
@@ -67,9 +74,10 @@ impl Downstream {
     pub async fn listen(
         &self,
         params: SubscriptionsListenRequestParams,
+        tasks: impl SubscriptionSource,
         context: &Context,
     ) -> Result<Json, ErrorObject> {
-        let result = (self.subscriptions.handler())(context.clone(), params).await?;
+        let result = (self.subscriptions.with_source(tasks).handler())(context.clone(), params).await?;
         let revisions = Revisions { from: TYPES, to: context.revision() };
         revisions.result(SubscriptionsListenRequest::METHOD, &result).map_err(ConversionError::into_response)
     }
@@ -87,6 +95,20 @@ impl Downstream {
 
     pub(super) fn names_servers(&self) -> bool {
         self.names_servers.load(Ordering::Relaxed)
+    }
+
+    /// Sets whether the IDs of tasks that the client sees name their server, as in `files/786512e2`. Set it if there are
+    /// several servers. Default: false.
+    pub fn set_names_tasks(&self, names_tasks: bool) {
+        self.names_tasks.store(names_tasks, Ordering::Relaxed);
+    }
+
+    pub(super) fn names_tasks(&self) -> bool {
+        self.names_tasks.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn may_ask_for_tasks(&self) -> bool {
+        self.may_ask_for_tasks
     }
 
     /// Records that the client is ready for messages: it has sent `notifications/initialized`, or a request of a modern

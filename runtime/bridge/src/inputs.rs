@@ -11,6 +11,7 @@ use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::CallError;
 use mcpgen_runtime::router::{AnyRequest, Router};
+use mcpgen_tasks::TaskPolling;
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, JsonRef, Revision};
 use tokio::sync::{mpsc, oneshot};
 
@@ -24,14 +25,15 @@ impl Relay {
     /// Relays a request of a legacy server to the client.
     pub(super) async fn ask_client(&self, request: AnyRequest) -> Result<Json, ErrorObject> {
         let AnyRequest { method, params, context } = request;
-        let params = self.name_server(&method, params);
+        let params = self.name_server(&method, self.seen_params(&method, params));
         let revision = self.client.revision().await.ok_or_else(errors::internal)?;
         match revision {
             revision if revision.is_legacy() => {
-                let (client, _) = self.client_peer().await.ok_or_else(errors::internal)?;
+                self.check_task_of_client(&method, params.as_ref())?;
+                let (client, _) = self.client_peer(params.as_ref()).await.ok_or_else(errors::internal)?;
                 let revisions = Revisions { from: context.revision(), to: revision };
                 let params = convert(revisions, &method, params)?;
-                let result = OpenCall::send(&client, &method, params, &context).result(&context).await;
+                let result = self.ask(&client, &method, params, &context).await;
                 let result = result.map_err(|error| error_response(error, context.revision()))?;
                 revisions.reversed().result(&method, &result).map_err(ConversionError::into_response)
             }
@@ -76,14 +78,20 @@ impl Relay {
                 let (sender, inputs) = mpsc::channel(INPUTS);
                 let params = self.server_params(method, params, context, self.server.revision()).await?;
                 let active = self.calls.add(context, Some(sender));
+                let again = if self.server.has_tool_tasks() { params.clone() } else { None };
                 let open = OpenCall::send(self.server.peer(), method, params, context);
-                InteractiveCall { open, method: method.to_owned(), inputs, asked: Vec::new(), active }
+                InteractiveCall { open, again, method: method.to_owned(), inputs, asked: Vec::new(), active }
             }
         };
-        if call.asked.is_empty() {
+        while call.asked.is_empty() {
             tokio::select! {
                 biased;
-                result = call.open.result(context) => return self.finish(method, result, context).await,
+                result = call.open.result(context) => {
+                    match self.retry_as_task(method, call.again.take().as_ref(), &result, context).await {
+                        Some(task) => call.open = task,
+                        None => return self.finish(method, result, context).await,
+                    }
+                }
                 Some(input) = call.inputs.recv() => ask(&mut call, input),
             }
         }
@@ -117,8 +125,7 @@ impl Relay {
         let peer = self.server.peer();
         let revisions = Revisions { from: TYPES, to: self.server.revision() };
         let limits = RoundLimits::default();
-        // The bridge declares no tasks, so the server creates none.
-        let rounds = Rounds { peer, requests, limits, method, revisions, tasks: None };
+        let rounds = Rounds { peer, requests, limits, method, revisions, tasks: Some(&TaskPolling) };
         let send = |params| async move { OpenCall::send(peer, method, Some(params), context).result(context).await };
         rounds.run(params, send).await
     }

@@ -31,8 +31,14 @@
 //! * **Log levels**: `logging/setLevel` of legacy revisions and the level in each request of modern ones.
 //! * **Error codes** for unknown resources.
 //!
-//! The server gets the name and the capabilities of the client, and the client those of the server. The bridge does not
-//! relay tasks: it removes the capability `tasks` on both sides.
+//! The server gets the name and the capabilities of the client, and the client those of the server.
+//!
+//! # Tasks
+//!
+//! A client and a server that both have the tasks of 2025-11-25, or both have the extension of 2026-07-28, use them as
+//! without the bridge. Between a client and a server of different kinds, the bridge declares no tasks, and a call waits
+//! for its result. If a tool runs only as a task, the bridge runs it as one, and waits for the result. A client of
+//! 2026-07-28 without the extension gets the error of a server of 2026-07-28 instead.
 //!
 //! # Several servers
 //!
@@ -44,11 +50,13 @@
 //!
 //! `greeting` reads the client's first message, and `downstream` is the client. `relay` sends its requests to a server,
 //! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, `changes` relays
-//! notifications, and `subscriptions` has the resources to which a client has subscribed. `connect` connects a relay, `list`
-//! reads lists of its server, and `reason` has what a client may know about its failure. A `link` reconnects a relay, and
-//! `catalog` holds what several servers list.
+//! notifications, and `subscriptions` has the resources to which a client has subscribed. `tasks` relays tasks, whose IDs
+//! `task_ids` finds in messages, and `capabilities` declares them. `connect` connects a relay, `list` reads lists of its
+//! server, and `reason` has what a client may know about its failure. A `link` reconnects a relay, and `catalog` holds what
+//! several servers list.
 
 mod calls;
+mod capabilities;
 pub mod catalog;
 mod changes;
 mod connect;
@@ -60,6 +68,8 @@ mod list;
 mod reason;
 mod relay;
 mod subscriptions;
+mod task_ids;
+mod tasks;
 
 use std::future::Future;
 use std::io;
@@ -69,6 +79,7 @@ use futures_util::{StreamExt, stream};
 use mcpgen_mcp::client::{Client, ClientBuilder};
 use mcpgen_mcp::protocol::config::ServerConfig;
 use mcpgen_mcp::protocol::info::{LocalInfo, PeerInfo};
+use mcpgen_mcp::protocol::methods::may_run_as_task;
 use mcpgen_mcp::protocol::{PeerExt, Role, RouterExt, TYPES};
 use mcpgen_mcp::telemetry::connection;
 use mcpgen_runtime::connection::{Connection, Limits};
@@ -76,17 +87,21 @@ use mcpgen_runtime::protocol::{Admission, Notice, Protocol, Received};
 use mcpgen_runtime::router::Router;
 use mcpgen_runtime::transport::{Inbound, Incoming, Outgoing};
 use mcpgen_runtime::util::error_chain;
-use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, MethodSpec};
+use mcpgen_types::v2026_07_28::CallToolRequest;
+use mcpgen_types::{ErrorCode, ErrorObject, JsonObject, MethodSpec, Request};
 use tokio::sync::watch;
 use tower::BoxError;
 
-use self::connect::{builder, without_tasks};
+use self::capabilities::{TASK_RESULT, without_task_extension};
+use self::connect::builder;
 pub use self::downstream::{Downstream, listen_params};
 pub use self::greeting::Greeting;
 pub use self::link::{Connector, LinkDown, LinkEvent, OnLinkEvent, ServerLink};
 pub use self::reason::short_reason;
 pub use self::relay::{OnChange, Relay, RelayOptions};
 pub use self::subscriptions::{ResourceSubscriptions, Subscribed, Subscription, Watch};
+pub use self::task_ids::server_of_task;
+pub use self::tasks::{SeenResult, SubscribedTasks, list_tasks, replace_result};
 
 /// A bridge between a client and a server of different revisions.
 #[derive(Clone, Debug, Default)]
@@ -152,11 +167,14 @@ impl Bridge {
             }
         };
         let ended = server.clone();
-        let config = config(&server);
+        let config = config(&server, &greeting);
         let downstream = Downstream::new(&config, greeting);
         let relay = Arc::new(Relay::new(server, Arc::clone(&downstream), RelayOptions::default()));
         let router = relay.router();
-        let protocol = ServerConfig::from(config).protocol(&router.handled(Role::Server));
+        // A result can be a task.
+        let protocol = ServerConfig::from(config)
+            .with_result_types(vec![TASK_RESULT.to_owned()])
+            .protocol(&router.handled(Role::Server));
         // The connection to the server has the capabilities of this client.
         let protocol = protocol.pass_log_level_on().initialize_once();
         let connection = connection(router.clone(), router, Arc::new(protocol), self.limits);
@@ -207,13 +225,20 @@ impl Protocol for Refusal {
 }
 
 /// Returns what the bridge declares to the client: what the server has declared.
-fn config(server: &Client) -> LocalInfo {
+fn config(server: &Client, greeting: &Greeting) -> LocalInfo {
     let peer_info = server.peer().peer_info();
     let mut local_info = LocalInfo::new("bridge", env!("CARGO_PKG_VERSION"));
     let Some(PeerInfo { revision, capabilities, implementation, instructions, .. }) = peer_info.as_deref() else {
         return local_info;
     };
-    local_info.capabilities = without_tasks(capabilities.clone());
+    local_info.capabilities = capabilities.clone();
+    // Tasks, if both have the same kind.
+    if revision.is_legacy() || greeting.is_legacy {
+        local_info.capabilities = without_task_extension(local_info.capabilities);
+    }
+    if !greeting.is_legacy || !may_run_as_task(*revision, CallToolRequest::METHOD) {
+        local_info.capabilities.remove("tasks");
+    }
     // A revision may not require a capability for a method that other revisions require one for.
     let is_free = |spec: &&MethodSpec| spec.is_request && spec.sent_by_client && spec.capability.is_empty();
     for free in revision.methods().iter().filter(is_free) {

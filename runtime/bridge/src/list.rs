@@ -55,15 +55,24 @@ impl Relay {
             let items = page.get(member).into_iter().flat_map(JsonRef::elements);
             items.filter_map(|item| JsonObject::try_from(item).ok()).collect()
         };
-        if let Ok(page) = revisions.result(method, page) {
-            return items_of(&page);
+        // The types lack the member that says which tools run as tasks.
+        let has_tasks = self.server().has_tool_tasks();
+        let with_execution = |(mut item, original): (JsonObject, JsonRef<'_>)| {
+            if let Some(execution) = original.get("execution").filter(|_| has_tasks) {
+                item.insert("execution", execution);
+            }
+            item
+        };
+        if let Ok(converted) = revisions.result(method, page) {
+            let originals = page.get(member).into_iter().flat_map(JsonRef::elements);
+            return items_of(&converted).into_iter().zip(originals).map(with_execution).collect();
         }
         let items = page.get(member).into_iter().flat_map(JsonRef::elements);
         let converted = items.filter_map(|item| {
             let mut one: JsonObject = page.decode().ok()?;
             one.insert(member, Json::from_iter([item.to_json()]));
             match revisions.result(method, &one) {
-                Ok(page) => items_of(&page).pop(),
+                Ok(page) => items_of(&page).pop().map(|converted| with_execution((converted, item))),
                 Err(error) => {
                     let name = self.options.server_name.as_deref().unwrap_or_default();
                     let item: String = item.text().chars().take(200).collect();

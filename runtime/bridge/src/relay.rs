@@ -21,10 +21,12 @@ use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, MethodSpec, Request
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::calls::{Calls, OpenCall};
+use super::calls::Calls;
+use super::capabilities::without_task_extension;
 use super::downstream::Downstream;
 use super::reason::short_reason;
 use super::subscriptions::{ResourceSubscriptions, Watch};
+use super::task_ids::{Newest, ProgressOfTasks};
 
 /// The connection to one server on behalf of one client: passes requests and notifications on, in both directions.
 pub struct Relay {
@@ -38,6 +40,12 @@ pub struct Relay {
     pub(super) lists: OnceLock<Watch>,
     /// The minimum level of the log messages that the server sends.
     level: Mutex<Option<Level>>,
+    /// The metadata of requests for which the client has sent none.
+    meta: JsonObject,
+    /// The tasks that a legacy client runs for the server.
+    pub(super) tasks_of_client: Newest<String>,
+    pub(super) progress_to_client: ProgressOfTasks,
+    pub(super) progress_to_server: ProgressOfTasks,
 }
 
 /// Settings of a [`Relay`] for one of several servers.
@@ -81,6 +89,10 @@ impl Relay {
             lists: OnceLock::new(),
             // A legacy client gets all log messages before it has set a level.
             level: Mutex::new((is_legacy && !server.revision().is_legacy()).then_some(Level::Debug)),
+            meta: meta_for_client(&server),
+            tasks_of_client: Newest::default(),
+            progress_to_client: Newest::default(),
+            progress_to_server: Newest::default(),
             server,
             client,
             options,
@@ -119,12 +131,14 @@ impl Relay {
     /// Fails with the error response of the server, with one that says why the connection to the server failed, or if one
     /// of the revisions cannot express the request or the result.
     pub async fn request(self: &Arc<Self>, request: AnyRequest) -> Result<Json, ErrorObject> {
-        let AnyRequest { method, params, context } = request;
+        let AnyRequest { method, mut params, context } = request;
         let (ours, theirs) = (context.revision(), self.server.revision());
         if !ours.is_legacy() {
             self.client.ready(ours);
         }
-        if ours.method(&method).is_none() && MethodSpec::newest(&method).is_some() {
+        if method.starts_with("tasks/") {
+            params = self.own_task_params(&method, params, ours)?;
+        } else if ours.method(&method).is_none() && MethodSpec::newest(&method).is_some() {
             return Err(errors::method_not_found(&method));
         }
         let asks = |revision: Revision| revision.method(&method).is_some_and(|spec| spec.may_require_input);
@@ -141,20 +155,24 @@ impl Relay {
                 let mut result = self.call_in_rounds(&method, params.clone(), &context).await;
                 if is_header_mismatch(&result) {
                     self.learn_headers().await;
-                    result = self.call_in_rounds(&method, params, &context).await;
+                    result = self.call_in_rounds(&method, params.clone(), &context).await;
+                }
+                if let Some(params) = self.with_extension(params.as_ref(), &result) {
+                    result = self.call_in_rounds(&method, Some(params), &context).await;
                 }
                 self.finish(&method, result, &context).await
             }
             _ => {
                 let _active = self.calls.add(&context, None);
                 let params = self.server_params(&method, params, &context, theirs).await?;
-                let call = |params| async {
-                    OpenCall::send(self.server.peer(), &method, params, &context).result(&context).await
-                };
+                let call = |params| async { self.send_to_server(&method, params, &context).result(&context).await };
                 let mut result = call(params.clone()).await;
                 if is_header_mismatch(&result) {
                     self.learn_headers().await;
-                    result = call(params).await;
+                    result = call(params.clone()).await;
+                }
+                if let Some(mut call) = self.retry_as_task(&method, params.as_ref(), &result, &context).await {
+                    result = call.result(&context).await;
                 }
                 self.finish(&method, result, &context).await
             }
@@ -175,7 +193,7 @@ impl Relay {
         }
         let revisions = Revisions { from: self.server.revision(), to: context.revision() };
         let result = result.map_err(|error| self.server_error(error, context.revision()))?;
-        let result = self.name_server_in_input_requests(result);
+        let result = self.with_seen_ids(method, self.name_server_in_input_requests(result));
         revisions.result(method, &result).map_err(ConversionError::into_response)
     }
 
@@ -205,6 +223,7 @@ impl Relay {
             .as_ref()
             .map_or(Ok(JsonObject::new()), Json::decode)
             .map_err(|error| errors::invalid_params(&error))?;
+        self.check_task_request(method, &mut members, context)?;
         let meta = members.remove("_meta").and_then(|meta| JsonObject::try_from(meta).ok());
         let mut meta = meta.unwrap_or_default();
         let asked = meta.get(LOG_LEVEL).and_then(|level| Level::from_name(&level.as_str()?));
@@ -216,7 +235,7 @@ impl Relay {
             self.lower_level(asked).await;
         } else {
             meta.insert(PROTOCOL_VERSION, self.server.revision().as_str());
-            for (name, value) in Json::from(&self.server.meta()).members() {
+            for (name, value) in &self.meta {
                 meta.insert_if_absent(name, value);
             }
             if let Some(level) = *self.level.lock() {
@@ -272,6 +291,15 @@ impl Relay {
         let mut pages = self.server.pages::<ListToolsRequest>();
         while let Ok(Some(_)) = pages.try_next().await {}
     }
+}
+
+/// Returns the metadata of the connection, without the extension for tasks: the bridge uses it for its own requests only.
+fn meta_for_client(server: &Client) -> JsonObject {
+    let mut meta: JsonObject = Json::from(&server.meta()).decode().unwrap_or_default();
+    if let Some(Ok(capabilities)) = meta.get(CLIENT_CAPABILITIES).map(JsonObject::try_from) {
+        meta.insert(CLIENT_CAPABILITIES, without_task_extension(capabilities));
+    }
+    meta
 }
 
 fn is_header_mismatch(result: &Result<Json, CallError>) -> bool {

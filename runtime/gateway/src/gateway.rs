@@ -58,7 +58,10 @@ impl Gateway {
             .capability("prompts", json!({ "listChanged": true }))
             .capability("resources", json!({ "listChanged": true, "subscribe": true }))
             .capability("completions", json!({}))
-            .capability("logging", json!({}));
+            .capability("logging", json!({}))
+            // Tools that run as tasks say so.
+            .capability("tasks", json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } }))
+            .capability("extensions", json!({ "io.modelcontextprotocol/tasks": {} }));
         ours.instructions.clone_from(&config.instructions);
         let max = config.http.as_ref().map_or(STDIO_CLIENTS, Http::clients);
         let servers = Servers::new(config, folder, stores.as_ref(), None)?;
@@ -125,7 +128,8 @@ impl Gateway {
     /// Returns what the gateway declares to clients.
     #[must_use]
     pub fn protocol_config(&self) -> ProtocolConfig {
-        ProtocolConfig::from(self.0.ours.clone()).with_passes_log_level_on(true)
+        let config = ProtocolConfig::from(self.0.ours.clone()).with_passes_log_level_on(true);
+        config.with_result_types(vec!["task".to_owned()])
     }
 
     /// Returns the routes of the gateway, for a connection or an HTTP endpoint.

@@ -40,6 +40,7 @@ mod servers;
 mod session;
 mod sessions;
 mod stdio;
+mod tasks;
 
 pub use check::CheckedServer;
 pub use config::{Authorization, Calls, Config, ConfigError, Http, OAuth, Pinning, ServerConfig, Setting, WhenChanged};

@@ -31,6 +31,9 @@ impl Session {
             self.client.ready(revision);
         }
         let method = request.method.clone();
+        if method.starts_with("tasks/") {
+            return self.task(request).await;
+        }
         if revision.method(&method).is_none() && MethodSpec::newest(&method).is_some() {
             return Err(errors::method_not_found(&method));
         }
@@ -229,10 +232,11 @@ impl Session {
         for seen in params.notifications.resource_subscriptions.iter().flatten() {
             subscriptions.push(self.subscribe(seen, caller.clone()).await?);
         }
+        let tasks = self.subscribed_tasks(&params).await;
         let client = Arc::clone(&self.client);
         // The subscriptions outlive the session if the configuration changes, and must not keep its connections.
         drop(self);
-        client.listen(params, &context).await
+        client.listen(params, tasks, &context).await
     }
 }
 

@@ -109,6 +109,7 @@ impl Session {
             });
         let links: Vec<_> = servers.upstreams.iter().zip(&kept).map(link).collect();
         client.set_names_servers(servers.names.len() > 1);
+        client.set_names_tasks(servers.names_tasks());
         let session = Arc::new(Self {
             links,
             client,

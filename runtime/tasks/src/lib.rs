@@ -41,7 +41,7 @@ mod watch;
 pub use extension::TasksExtension;
 pub use memory::InMemoryTaskStore;
 pub use peer::TaskPeerExt;
-pub use results::CallTasks;
+pub use results::{CallTasks, TaskPolling};
 pub use server::ServeTasks;
 pub use state::Tasks;
 pub use store::{StoredTask, TaskChange, TaskOutcome, TaskStore, has_ended};

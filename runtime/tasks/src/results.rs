@@ -33,14 +33,15 @@ pub trait CallTasks {
 
 impl CallTasks for ClientBuilder {
     fn tasks(self) -> Self {
-        self.extension(TasksExtension::default()).task_results(Polling)
+        self.extension(TasksExtension::default()).task_results(TaskPolling)
     }
 }
 
-#[derive(Debug)]
-struct Polling;
+/// Awaits tasks by polling, as [`CallTasks::tasks`] does, for programs that send calls themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskPolling;
 
-impl TaskResults for Polling {
+impl TaskResults for TaskPolling {
     fn result(&self, task: CreatedTask) -> BoxFuture<'static, Result<Json, CallError>> {
         match task.revision.is_legacy() {
             true => legacy_result(task).boxed(),

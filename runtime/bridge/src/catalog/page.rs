@@ -2,8 +2,10 @@
 
 use mcpgen_mcp::protocol::TYPES;
 use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
+use mcpgen_mcp::protocol::methods::may_run_as_task;
 use mcpgen_mcp::server::{decode_cursor, encode_cursor};
-use mcpgen_types::{ErrorObject, Json, JsonObject, Revision};
+use mcpgen_types::v2026_07_28::CallToolRequest;
+use mcpgen_types::{ErrorObject, Json, JsonObject, Request, Revision};
 
 use super::{Catalog, Entry, Kind};
 
@@ -47,7 +49,7 @@ impl Catalog {
             }
             revisions.result(kind.method(), &result)
         };
-        let mut items: Vec<Json> = page.iter().map(|entry| self.listed(servers, kind, entry)).collect();
+        let mut items: Vec<Json> = page.iter().map(|entry| self.listed(servers, kind, entry, revision)).collect();
         result(&items).or_else(|_| {
             // One item must not hide those of other servers.
             items.retain(|item| result(std::slice::from_ref(item)).is_ok());
@@ -56,8 +58,11 @@ impl Catalog {
     }
 
     /// Returns an item under the name or URI that clients see.
-    fn listed(&self, servers: &[String], kind: Kind, entry: &Entry) -> Json {
+    fn listed(&self, servers: &[String], kind: Kind, entry: &Entry, revision: Revision) -> Json {
         let mut item = entry.item().clone();
+        if !may_run_as_task(revision, CallToolRequest::METHOD) {
+            item.remove("execution");
+        }
         if entry.seen != entry.key {
             item.insert(kind.key(), &entry.seen);
         }

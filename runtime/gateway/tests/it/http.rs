@@ -16,11 +16,11 @@ use mcpgen_types::v2026_07_28::SubscriptionFilter;
 use serde_json::{Value, json};
 
 use crate::support::{
-    ERAS, call, client, connect, for_all_eras, gateway, in_time, server_path, text, tool_names, two_servers,
+    ERAS, call, client, connect, example, for_all_eras, gateway, in_time, text, tool_names, two_servers,
 };
 
 /// A process of the example that serves HTTP.
-struct HttpServer(Child);
+pub(crate) struct HttpServer(Child);
 
 impl HttpServer {
     fn start(name: &str, revision: Revision) -> (Self, ServerConfig) {
@@ -28,9 +28,12 @@ impl HttpServer {
     }
 
     fn start_at(name: &str, revision: Revision, port: &str) -> (Self, ServerConfig) {
-        let mut command = Command::new(server_path());
-        command.args([name, revision.as_str(), "http", port]).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("the server runs");
+        Self::of_example("gateway_server", &[name, revision.as_str(), "http", port])
+    }
+
+    pub(crate) fn of_example(program: &str, arguments: &[&str]) -> (Self, ServerConfig) {
+        let mut command = Command::new(example(program));
+        let mut child = command.args(arguments).stdout(Stdio::piped()).spawn().expect("the server runs");
         let mut url = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut url).expect("a URL");
         (Self(child), ServerConfig::of_url(url.trim()))
@@ -45,7 +48,7 @@ impl Drop for HttpServer {
 }
 
 /// Serves a gateway on a free port.
-fn serve(gateway: &Gateway) -> SocketAddr {
+pub(crate) fn serve(gateway: &Gateway) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("a socket");
     let address = listener.local_addr().expect("an address");

@@ -20,3 +20,4 @@ mod published;
 mod reload;
 mod sse;
 mod support;
+mod tasks;

@@ -15,10 +15,10 @@ use mcpgen_types::v2026_07_28::{
 };
 use mcpgen_types::{Json, JsonObject, Request, Revision, counted};
 
-use super::input::{answer_with, handle_input_request};
+use super::input::handle_input_request;
 use super::lenient::{self, DecodePolicy};
 use super::limits::RoundLimits;
-use super::task_results::{CreatedTask, TaskResults, is_task};
+use super::task_results::{CreatedTask, TaskResults};
 use crate::protocol::TYPES;
 use crate::protocol::conversion::{ConversionError, Revisions};
 
@@ -139,21 +139,15 @@ impl<S: RequestService> Rounds<'_, S> {
         let exceeds = |what: &str| CallError::Invalid(format!("{method}: the server {what}").into());
         for round in 0.. {
             let result = send(revisions.params(method, &params).map_err(unsupported)?).await?;
-            if let Some(tasks) = tasks.filter(|_| is_task(&result)) {
+            let kind = kind(&result);
+            if let Some(tasks) = tasks.filter(|_| kind == Kind::Task) {
                 if method != CallToolRequest::METHOD {
                     return Err(CallError::Invalid(format!("{method} result: only tool calls run as tasks").into()));
                 }
-                let answer = answer_with(peer.clone(), requests.clone());
-                let revision = revisions.to;
-                return tasks
-                    .result(CreatedTask { peer: peer.clone(), revision, created: result, limits, answer })
-                    .await;
+                let task = CreatedTask::new(peer.clone(), revisions.to, result, limits, requests.clone());
+                return tasks.result(task).await;
             }
-            let is_input_required = result.read(|result| {
-                let [result_type] = Picked::values(result, &["resultType"]);
-                result_type.and_then(Cursor::as_str).as_deref() == Some("input_required")
-            });
-            if !is_input_required.unwrap_or(false) {
+            if kind != Kind::InputRequired {
                 return Ok(result);
             }
             let types = Revisions { from: revisions.to, to: TYPES };
@@ -183,4 +177,24 @@ impl<S: RequestService> Rounds<'_, S> {
             counted(limits.rounds as u64, "rounds")
         )))
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Complete,
+    InputRequired,
+    /// The extension for tasks.
+    Task,
+}
+
+fn kind(result: &Json) -> Kind {
+    let kind = result.read(|result| {
+        let [kind] = Picked::values(result, &["resultType"]);
+        match kind.and_then(Cursor::as_str).as_deref() {
+            Some("input_required") => Kind::InputRequired,
+            Some("task") => Kind::Task,
+            _ => Kind::Complete,
+        }
+    });
+    kind.unwrap_or(Kind::Complete)
 }

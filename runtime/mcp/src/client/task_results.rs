@@ -3,12 +3,12 @@
 use std::fmt;
 
 use futures_util::future::BoxFuture;
-use mcpgen_runtime::jsonrpc::json::Picked;
 use mcpgen_runtime::peer::{CallError, Peer};
+use mcpgen_runtime::router::RequestService;
 use mcpgen_types::v2026_07_28::InputRequest;
 use mcpgen_types::{Json, Revision};
 
-use super::input::AnswerInput;
+use super::input::{AnswerInput, answer_with};
 use super::limits::RoundLimits;
 
 /// Awaits tool calls that a server runs as tasks. Implemented by `mcpgen-tasks`.
@@ -31,6 +31,20 @@ pub struct CreatedTask {
 }
 
 impl CreatedTask {
+    /// Creates it from the response to a call, for programs that send calls themselves. `requests` handles the task's
+    /// requests for input.
+    #[must_use]
+    pub fn new(
+        peer: Peer,
+        revision: Revision,
+        created: Json,
+        limits: RoundLimits,
+        requests: impl RequestService,
+    ) -> Self {
+        let answer = answer_with(peer.clone(), requests);
+        Self { peer, revision, created, limits, answer }
+    }
+
     /// Handles an input request of the task, and returns the result for the server.
     ///
     /// # Errors
@@ -45,13 +59,4 @@ impl fmt::Debug for CreatedTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CreatedTask").field("created", &self.created).finish_non_exhaustive()
     }
-}
-
-/// Returns whether a result is a task, which is possible in 2026-07-28.
-pub(super) fn is_task(result: &Json) -> bool {
-    let is_task = result.read(|result| {
-        let [kind] = Picked::values(result, &["resultType"]);
-        kind.is_some_and(|kind| kind.text() == "\"task\"")
-    });
-    is_task.unwrap_or(false)
 }

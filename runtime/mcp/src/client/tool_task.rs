@@ -9,7 +9,6 @@ use mcpgen_types::{Json, JsonObject, Request};
 use serde_json::json;
 
 use super::handle::Client;
-use super::input::answer_with;
 use super::task_results::{CreatedTask, TaskResults};
 use super::tool_call::ToolCall;
 use crate::protocol::PeerExt;
@@ -31,16 +30,17 @@ pub(super) fn task_support(page: &Json) -> Vec<(String, bool)> {
 }
 
 impl<S: RequestService> Client<S> {
-    /// Returns whether the server can run tool calls as tasks.
-    pub(super) fn has_tool_tasks(&self) -> bool {
+    /// Returns whether the server can run tool calls as tasks, if the client asks for that (2025-11-25).
+    #[must_use]
+    pub fn has_tool_tasks(&self) -> bool {
         let path = ["tasks", "requests", "tools", "call"];
         may_run_as_task(self.revision(), CallToolRequest::METHOD)
             && self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&path))
     }
 
-    /// Returns whether a tool runs only as a task. Requests the list of tools if the server has tool tasks and the tool
-    /// is unknown.
-    pub(super) async fn requires_task(&self, tool: &str) -> bool {
+    /// Returns whether a tool runs only as a task (2025-11-25). Requests the list of tools if the server has such tasks and
+    /// the tool is unknown.
+    pub async fn requires_task(&self, tool: &str) -> bool {
         if !self.has_tool_tasks() {
             return false;
         }
@@ -74,10 +74,9 @@ impl<S: RequestService> ToolCall<'_, S> {
             // The server ran the tool at once.
             return Ok(created);
         }
-        let client = self.client;
-        let answer = answer_with(peer.clone(), client.requests.clone());
-        let (revision, limits) = (client.revision, client.round_limits);
-        let mut result = tasks.result(CreatedTask { peer: peer.clone(), revision, created, limits, answer });
+        let Client { revision, round_limits, requests, .. } = self.client;
+        let mut result =
+            tasks.result(CreatedTask::new(peer.clone(), *revision, created, *round_limits, requests.clone()));
         let Some(on_progress) = &self.on_progress else { return result.await };
         // The progress token stays valid until the task has ended.
         let mut reports = peer.progress_after_response(id, CallToolRequest::METHOD)?;

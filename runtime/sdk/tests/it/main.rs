@@ -4,6 +4,7 @@ mod support;
 
 mod app;
 mod bridge;
+mod bridge_tasks;
 mod budgets;
 mod cancellation;
 mod change_filter;

@@ -288,7 +288,7 @@ const CRATES: &[(&str, &str, &[&str])] = &[
     ("runtime/validate", "mcpgen-validate", &["mcpgen-types", "mcpgen-runtime", "mcpgen-mcp"]),
     ("runtime/cluster", "mcpgen-cluster", &["mcpgen-types", "mcpgen-mcp", "mcpgen-tasks"]),
     ("runtime/otel", "mcpgen-otel", &["mcpgen-types", "mcpgen-runtime", "mcpgen-mcp"]),
-    ("runtime/bridge", "mcpgen-bridge", &["mcpgen-types", "mcpgen-runtime", "mcpgen-mcp"]),
+    ("runtime/bridge", "mcpgen-bridge", &["mcpgen-types", "mcpgen-runtime", "mcpgen-mcp", "mcpgen-tasks"]),
     (
         "runtime/sdk",
         "mcpgen-sdk",
