@@ -189,7 +189,7 @@ impl Generator {
         Ok(self.sync(out.as_ref(), true)?.0)
     }
 
-    /// Also returns the referenced files that were read.
+    /// Writes the module, or with `check` only compares it. Also returns the referenced files that were read.
     fn sync(&self, out: &Path, check: bool) -> Result<(Generated, Vec<PathBuf>), Error> {
         check_name(&self.revision)?;
         let (protocol, files_read) = self.model()?;

@@ -143,7 +143,7 @@ fn keeps_one_comment_up_to_date() {
     assert!(!run.log.contains("secret"), "{}", run.log);
 }
 
-/// Anyone can write the marker, before and after the action.
+/// Anyone can write a comment with the action's marker, before or after the action does.
 #[test]
 fn comments_of_others_are_left_alone() {
     let Some(scratch) = Scratch::new() else { return };
@@ -220,7 +220,7 @@ fn compares_with_each_kind_of_baseline() {
     assert!(!scratch.path("clone/pwned").exists(), "git runs no command of a ref");
 }
 
-/// Cargo reads crates from a folder instead of a registry.
+/// Here, Cargo reads crates from a folder instead of a registry.
 #[test]
 fn compares_with_a_published_crate() {
     let Some(scratch) = Scratch::new() else { return };
@@ -393,7 +393,7 @@ fn the_pre_commit_hook_compares_with_the_last_commit() {
     }
 }
 
-/// The page's commands set up the driver.
+/// The commands on the page docs/ci.md set up mcpgen as git's diff driver.
 #[test]
 fn git_diff_shows_findings() {
     let Some(scratch) = Scratch::new() else { return };

@@ -587,7 +587,7 @@ fn explains_rules() {
     assert!(!nothing.err().contains("did you mean"), "{}", nothing.err());
 }
 
-/// Without messages, a schema has readers and documents. A mapping says who sends messages.
+/// Schemas without messages are compared for readers of documents. A mapping says who sends messages.
 #[test]
 fn compares_schemas_by_what_they_define() {
     let project = Project::new();

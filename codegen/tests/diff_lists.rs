@@ -135,7 +135,8 @@ fn rejects_malformed_snapshots_with_their_place() {
     project.run(&axis).exits(2).prints(&["without --tools"]);
 }
 
-/// Lists with one change of each severity for each reader.
+/// Writes two snapshots. A tool gets another description, which is dangerous, and a new required argument, which breaks
+/// calls.
 fn with_changes(project: &Project) {
     let tool = |description: &str, more: Value| {
         let mut schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});

@@ -32,7 +32,7 @@ fn is_decided(protocol: &Protocol, id: usize) -> bool {
 struct Tally {
     valid: usize,
     not_valid: usize,
-    /// Valid, but rejected by the decision of a union.
+    /// Valid documents that the decision of a union rejects.
     decided: usize,
 }
 
@@ -174,7 +174,7 @@ const REGISTRY: &[(&str, &str, &Findings)] = &[
                     "KeyValueInput.is_secret",
                 ],
             ),
-            // `value_hint` and `is_repeated` of an undecided union.
+            // `value_hint` and `is_repeated` belong to an undecided union.
             ("check-changed", &["PositionalArgument"]),
         ],
     ),

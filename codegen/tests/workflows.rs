@@ -89,8 +89,8 @@ fn publishes_all_crates_in_order() {
     }
 }
 
-/// Each package with tests is in one job of `.ci`, and each job is in `.ci/run` and in the workflow. Their budgets add up to at
-/// most 45 minutes.
+/// Each package with tests is in one job of `.ci`, and each job is in `.ci/run` and in the workflow. Their budgets add
+/// up to at most 45 minutes.
 #[test]
 fn every_package_and_job_is_checked() {
     let read =

@@ -107,7 +107,7 @@ pub enum ErrorKind {
         /// The value found, or `None` if the discriminating member is absent.
         found: Option<String>,
     },
-    /// The side that sent the message has no such method.
+    /// The client or server that sent the message has no such method.
     UnknownMethod {
         /// The method found.
         method: String,

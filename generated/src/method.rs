@@ -121,7 +121,7 @@ pub trait RequestSet: MethodSet {
         None
     }
 
-    /// Checks the result of this request in its response. Returns the name of the result's type, such as
+    /// Checks the result in the response to this request. Returns the name of the result's type, such as
     /// `CallToolResult`, or `None` if the type is unknown.
     ///
     /// This works for requests of any method. To decode the result, match on the request and use

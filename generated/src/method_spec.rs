@@ -13,11 +13,11 @@ pub struct MethodSpec {
     pub is_request: bool,
     /// Whether clients may send it.
     pub sent_by_client: bool,
-    /// Whether servers may send it. If neither side may send a request, it only appears inside results, as an input
-    /// request.
+    /// Whether servers may send it. A request that neither clients nor servers may send appears only inside results,
+    /// as an input request.
     pub sent_by_server: bool,
     /// The path of the required capability, such as `["resources", "subscribe"]`. Empty if no capability is required.
-    /// The receiver of a request declares it, but the sender of a notification.
+    /// The receiver of a request declares the capability; for a notification, its sender does.
     pub capability: &'static [&'static str],
     /// The field of `params` that names the target, such as the tool.
     pub subject: Option<&'static str>,

@@ -37,7 +37,7 @@ struct Inner<S: ?Sized> {
 pub(crate) struct Parts {
     pub(crate) id: Option<RequestId>,
     pub(crate) method: Cow<'static, str>,
-    /// The peer's state, which is defined in a higher layer.
+    /// The peer's state. Type-erased, because a higher layer defines its type.
     pub(crate) connection: Arc<dyn Any + Send + Sync>,
     pub(crate) extensions: Option<Arc<Extensions>>,
     /// Memory of the connection's running requests.
@@ -69,7 +69,7 @@ impl AwaitableFlag {
     }
 
     async fn wait(&self) {
-        // Created before the flag is read, so that a wake-up in between is not lost.
+        // Create this before the flag is read, so that a wake-up in between is not lost.
         let notified = self.notify.notified();
         self.is_awaited.store(true, Ordering::SeqCst);
         if !self.is_set() {
@@ -78,12 +78,12 @@ impl AwaitableFlag {
     }
 }
 
-/// Progress of the notifications that are sent about a request before its response.
+/// Orders the notifications about a request, such as progress, which must all precede its response.
 #[derive(Debug, Default)]
 struct Reports {
     has_begun: AtomicBool,
     has_ended: AtomicBool,
-    /// Locked while a notification is sent, to keep them in order.
+    /// Locked while a notification is sent, to keep notifications in order.
     sending: Mutex<()>,
 }
 
@@ -162,7 +162,7 @@ impl Context {
         self.0.cancelled.is_set()
     }
 
-    /// Marks the request as ended. For contexts that were [derived](Self::derive) for other work.
+    /// Marks the request as ended. Use this for contexts that were [derived](Self::derive) for other work.
     pub fn cancel(&self) {
         self.0.cancelled.set();
     }
@@ -215,12 +215,12 @@ impl Context {
         self.0.response_sent.wait().await;
     }
 
-    /// The position is not zero.
+    /// Sets the position in the connection's queue, which is not zero.
     pub(crate) fn set_queue_position(&self, position: u64) {
         self.0.queue_position.store(position, Ordering::Relaxed);
     }
 
-    /// Zero if the request was never queued.
+    /// Returns the position in the connection's queue, or zero if the request was never queued.
     pub(crate) fn queue_position(&self) -> u64 {
         self.0.queue_position.load(Ordering::Relaxed)
     }

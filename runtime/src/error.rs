@@ -58,7 +58,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Returns the error that the protocol or the transport added, if it has this type.
+    /// Returns the underlying error of the protocol or the transport, if it has this type.
     #[must_use]
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
         match self {

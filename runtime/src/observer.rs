@@ -76,7 +76,7 @@ impl<'a> From<&'a CallError> for Outcome<'a> {
     }
 }
 
-/// `None` without an observer.
+/// An observed request or notification, or `None` without an observer.
 pub(crate) struct Observed(Option<Box<dyn Operation>>);
 
 impl Observed {

@@ -202,11 +202,11 @@ pub enum Admission<S> {
 /// How to treat a notification.
 #[derive(Clone, Debug)]
 pub struct Notice<S> {
-    /// The version whose handler is called. `None` if the notification has only an effect.
+    /// The version whose handler is called, or `None` to call no handler and only apply the effect.
     pub version: Option<Version>,
     /// The scope for the handler.
     pub scope: S,
-    /// The effect on a request. If it finds its request, no handler is called.
+    /// The effect on a request. If that request exists, no handler is called.
     pub effect: Effect,
 }
 
@@ -233,7 +233,7 @@ pub enum Effect {
     Cancel(RequestId),
     /// Reports the progress of an outgoing request.
     Progress(RequestId, Json),
-    /// Belongs to an outgoing request, such as a subscription.
+    /// Passes the notification to an outgoing request, such as a subscription.
     Deliver(RequestId),
     /// Ends an outgoing request to which notifications are delivered.
     End(RequestId),

@@ -179,7 +179,7 @@ impl Router {
         Self::default()
     }
 
-    /// Copies the routes first if a clone shares them.
+    /// Returns the routes for changing them. If a clone shares them, they are copied first.
     fn routes(&mut self) -> &mut Routes {
         Arc::make_mut(&mut self.0)
     }
@@ -336,7 +336,7 @@ impl Router {
         }))
     }
 
-    /// Replaces each request and notification handler by what the function returns for it.
+    /// Replaces each request and notification handler with what the function returns for it.
     #[must_use]
     pub fn map_handlers(
         mut self,

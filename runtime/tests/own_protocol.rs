@@ -283,7 +283,7 @@ enum Step {
     Notification { takes: u64 },
     /// Cancels an earlier request.
     Cancel(prop::sample::Index),
-    /// A call of ours, to which the remote end responds.
+    /// A call from this end, to which the remote end responds.
     Call,
     /// Time that passes.
     Pause(u64),

@@ -130,7 +130,7 @@ fn skipped(mut bytes: &[u8], pieces: &[usize]) -> Skipped {
     let first = lines::receive(reader, 0).into_future().now_or_never();
     match first.and_then(|(message, _)| message) {
         Some(Err(ReceiveError::TooLong { message, .. })) => message,
-        // No line has any text.
+        // There is no line with any text.
         other => {
             assert!(other.is_none(), "{other:?}");
             Skipped::Unknown

@@ -2,9 +2,9 @@
 // everything-client. Runs each scenario in a separate process, with that revision only. See --help.
 //
 // Selects the scenarios of the suite's `--requirements REVISION`: the required ones, and those that the suite runs but
-// does not score. Of extensions, only those of authorization for clients, of tasks for servers, and of skills for both.
-// For revisions without requirements, runs the scenarios that apply to them, except those in older.yaml. Is stricter than the
-// suite: warnings and failed unscored scenarios are failures.
+// does not score. Scenarios of extensions are selected only for authorization (clients), tasks (servers) and skills
+// (both). For revisions without requirements, runs the scenarios that apply to them, except those in older.yaml. Unlike
+// the suite, counts warnings and failed unscored scenarios as failures.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -197,7 +197,8 @@ function plan(options, baseline) {
       for (const { scenario, reason } of others) add(scenario, reason);
       for (const scenario of SKILLS[leg]) add(scenario, 'extension');
     }
-    // These support all revisions, so the suite's client would negotiate a newer one.
+    // Replicas, the gateway and a server given by URL support all revisions, so the suite's client would negotiate a
+    // newer one.
     if (options.replicas || options.gateway || options['server-url']) continue;
     for (const [revision, older] of Object.entries(OLDER)) {
       const exceptions = older.exceptions[leg] ?? {};

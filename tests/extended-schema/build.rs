@@ -38,8 +38,8 @@ fn unchanged() -> Result<()> {
     Ok(())
 }
 
-/// Generates the module of a revision with changes, which are new definitions and definitions that replace those of the
-/// revision.
+/// Generates the module of a revision with `changes`: new definitions, and definitions that replace some of the
+/// revision's.
 fn extended(module: &str, revision: &str, changes: &str) -> Result<()> {
     println!("cargo::rerun-if-changed={changes}");
     let (mut schema, mut changes) = (read(&official(revision))?, read(changes)?);

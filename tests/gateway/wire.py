@@ -1,4 +1,4 @@
-"""A client that speaks JSON lines with a process, in any revision, and knows nothing else of the protocol."""
+"""A client that exchanges JSON lines with a process, in any revision, and knows nothing else of the protocol."""
 
 import json
 import os
@@ -96,7 +96,7 @@ class Client:
                 return names
 
     def call(self, name, arguments):
-        """Returns the kind of the response of a tool, and the response."""
+        """Returns the kind of a tool's response, and the response."""
         response = self.request("tools/call", {"name": name, "arguments": arguments})
         error = response.get("error")
         if error:

@@ -1,5 +1,5 @@
-// Opens every page in light, and some in dark, with and without JavaScript: no console errors, no requests, no accessibility
-// violations, and a filter that works.
+// Opens every page in the light theme, and some in the dark theme, with and without JavaScript. Checks that there are
+// no console errors, requests or accessibility violations, and that the filter works.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -66,7 +66,7 @@ for (const { name, url } of pages) {
     await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: theme }]);
     await tab.goto(url);
     await tab.evaluate(axe);
-    // The others have the same structure, and axe would take minutes.
+    // Keep only the first elements of each kind: the others have the same structure, and axe would take minutes.
     const results = await tab.evaluate(async () => {
       for (const repeated of ["article", "tr", "details li"]) {
         [...document.querySelectorAll(repeated)].slice(40).forEach((element) => element.remove());

@@ -1,5 +1,6 @@
-// Opens the site in Chromium: every page once, and one of each kind in light and dark, on a desktop and on a phone. No console
-// errors, no foreign requests, no accessibility violations, nothing wider than the window, and a search that finds things.
+// Opens the site in Chromium: every page once, and one of each kind in the light and dark themes, on a desktop and on a
+// phone. Checks that there are no console errors, requests to other sites or accessibility violations, that nothing is
+// wider than the window, and that the search finds things.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -17,7 +18,7 @@ console.log(execFileSync(MCPGEN, ["site", "--out", SITE], { cwd: ROOT, encoding:
 const site = pathToFileURL(SITE).href;
 const pages = readdirSync(SITE, { recursive: true }).filter((path) => path.endsWith(".html")).map((path) => path.replaceAll("\\", "/"));
 
-// The last page of each folder, which is about the newest revision where there are several, and all pages in the root.
+// The last page of each folder, which is about the newest revision if there are several, and all pages in the root.
 const kinds = new Map(pages.sort().filter((path) => !path.endsWith("index.html")).map((path) => [dirname(path), path]));
 kinds.set("types", "types/Tool.html");
 const samples = new Set([...kinds.values(), ...pages.filter((path) => !path.includes("/") || path.endsWith("index.html"))]);
@@ -59,7 +60,7 @@ for (const path of samples) {
     if (await tab.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)) problem("is wider than the window");
     await tab.evaluate(axe);
     const violations = await tab.evaluate(async () => {
-      // The others have the same structure, and axe would take minutes.
+      // Keep only the first elements of each kind: the others have the same structure, and axe would take minutes.
       for (const repeated of ["article", "tr", "li", "details li"]) {
         [...document.querySelectorAll(repeated)].slice(60).forEach((element) => element.remove());
       }

@@ -1,4 +1,4 @@
-//! Compares two models of a protocol, or two lists of a server's tools, and says who breaks.
+//! Compares two models of a protocol, or two lists of a server's tools, and says whom the differences break.
 //!
 //! ```
 //! # fn main() -> Result<(), mcpgen_schema::Error> {
@@ -13,8 +13,8 @@
 //! # }
 //! ```
 //!
-//! [`diff()`] compares two models, [`lists::diff`] the tools, resources and prompts of a server. `report` writes the
-//! findings as text, JSON, Markdown, HTML and other formats.
+//! [`diff()`] compares two models, and [`lists::diff`] compares the tools, resources and prompts of a server. `report`
+//! writes the findings as text, JSON, Markdown, HTML and other formats.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]

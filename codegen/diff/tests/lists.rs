@@ -1,4 +1,4 @@
-//! Compares the examples of all rules of lists. Their tables have the findings.
+//! Compares the examples of all rules for lists. The table of each rule has the expected findings.
 
 use mcpgen_diff::{Axis, Diff, Evidence, Rule, Verdict, lists};
 use mcpgen_model::snapshot::Snapshot;
@@ -34,7 +34,7 @@ fn equal_lists_do_not_differ() {
     }
 }
 
-/// The verdicts on a change in a schema with keywords that mcpgen does not know.
+/// A schema with keywords that mcpgen does not know still has verdicts on its other keywords.
 #[test]
 fn compares_around_unknown_keywords() {
     let tool = |keywords: &str| {
@@ -52,7 +52,7 @@ fn compares_around_unknown_keywords() {
             r#"{"type": "object", "ui": ["b", "c"], "properties": {"b": {"type": "string"}, "c": {"type": "string"}}, "required": ["c"]}"#,
             &["schema-not-compared", "argument-added-required"],
         ),
-        // Nothing else is known about the other file.
+        // The other file is not read, so only the change of the reference is known.
         (r#"{"$ref": "https://example.com/a.json"}"#, r#"{"type": "string"}"#, &["schema-not-compared"]),
         (
             r#"{"type": "object", "properties": {"b": {"type": "string"}, "r": {"$ref": "https://example.com/a.json"}}}"#,
@@ -80,7 +80,7 @@ fn compares_around_unknown_keywords() {
     }
 }
 
-/// Messages have the words of the schema. The types of its inner schemas have names only in Rust.
+/// Messages use the words of the schema, not the Rust names of the types for its inner schemas.
 #[test]
 fn messages_have_no_names_of_rust() {
     let tool =
@@ -226,7 +226,8 @@ fn changes_of_published_servers_are_described() {
     }
 }
 
-/// A schema without the greatest integers of a double accepts more, so only convention shows that nobody is affected.
+/// A schema without limits at the largest exact integers of a double accepts more, so only convention shows that nobody
+/// is affected.
 #[test]
 fn limits_of_doubles_are_a_convention() {
     let a = |keywords: &str| {
@@ -474,7 +475,7 @@ fn changes_of_what_a_tool_may_do_concern_trust() {
     }
 }
 
-/// Findings of trust point to the member that changed.
+/// Findings about trust point to the member that changed.
 #[test]
 fn findings_of_trust_have_their_places() {
     let secret =
@@ -493,7 +494,7 @@ fn findings_of_trust_have_their_places() {
     }
 }
 
-/// A small list cannot make findings large: names are short in them.
+/// A small list cannot make findings large, because they shorten names.
 #[test]
 fn long_names_are_shortened() {
     let name = "k".repeat(10_000);
@@ -524,7 +525,7 @@ fn only_the_reader_of_a_named_member_relies_on_the_convention() {
     let (typed, any) = (r#""a": {"type": "string"}"#, r#""a": {}"#);
     for (part, old, new, expected) in [
         ("inputSchema", "", typed, Evidence::Convention),
-        // The server ignores it, which no document shows.
+        // The server ignores the member, which no document can show.
         ("inputSchema", typed, "", Evidence::None),
         ("outputSchema", "", typed, Evidence::Proof),
         ("outputSchema", typed, "", Evidence::Convention),
@@ -537,7 +538,7 @@ fn only_the_reader_of_a_named_member_relies_on_the_convention() {
     }
 }
 
-/// A schema that says something else about a member was not only rewritten.
+/// A schema that now says something else about a member does not count as merely rewritten.
 #[test]
 fn checks_that_only_the_convention_covers_are_reported() {
     let schema = |schema: &str| tool(&format!(r#""inputSchema": {{"type": "object"}}, "outputSchema": {schema}"#));
@@ -550,7 +551,7 @@ fn checks_that_only_the_convention_covers_are_reported() {
     assert!(found.iter().any(|it| it.evidence == Evidence::Convention), "{found:#?}");
 }
 
-/// The names of items are short in findings, too. Names with the same beginning differ.
+/// Findings shorten the names of items, too. Long names with the same beginning stay distinct.
 #[test]
 fn long_names_of_items_are_shortened() {
     let long = |end: &str| "n".repeat(100_000) + end;
@@ -598,7 +599,7 @@ fn new_tools_concern_trust() {
     assert_eq!(of_callers, ["tool-added"]);
 }
 
-/// A tool with another name is recognised if its description changed a little, and no tool becomes a different one.
+/// A renamed tool is recognised even if its description changed a little, and no tool is taken for a different one.
 #[test]
 fn renamed_tools_are_recognised() {
     let arguments = r#""inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}}"#;
@@ -715,7 +716,7 @@ fn long_descriptions_are_compared_in_part() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// A list that takes too much work has verdicts all the same, and a note says so.
+/// Even a list that takes too much work gets verdicts, and a note says that the budget was reached.
 #[test]
 fn reports_when_the_budget_is_reached() {
     let union = |more: usize| -> String {
@@ -748,7 +749,7 @@ fn answers_the_questions_of_a_long_list() {
     assert!(found.findings.iter().all(|it| it.verdicts.on(Axis::RememberedList) == Verdict::Breaking));
 }
 
-/// The resources of a server can be its data, of which much changes at once.
+/// Resources can be a server's data, which changes in bulk.
 #[test]
 fn many_removed_resources_are_one_finding() {
     let list = |of: &str, count: usize| {
@@ -764,7 +765,7 @@ fn many_removed_resources_are_one_finding() {
     let names = "`file:///a0`, `file:///a1`, `file:///a2`, `file:///a3`, `file:///a4`";
     assert_eq!(found.message, format!("100 resources were removed, such as {names}"));
     assert_eq!(found.verdicts.on(Axis::RememberedList), Verdict::Breaking);
-    // Accepting these does not accept others.
+    // A baseline that accepts the removal of these resources does not accept that of others.
     let others = &lists::diff(&list("b", 100), &list("b", 0)).findings[0];
     assert_ne!(found.fingerprint(), others.fingerprint());
 }
@@ -787,7 +788,7 @@ fn long_names_around_many_schemas_take_no_time() {
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
-/// One document shows that all of these are missing.
+/// A single document lacks all members that are now required, so the search runs only once.
 #[test]
 fn answers_the_questions_about_many_required_members() {
     let list = |text: &dyn Fn(usize) -> String| (0..1_500).map(text).collect::<Vec<_>>().join(", ");
@@ -808,7 +809,7 @@ fn answers_the_questions_about_many_required_members() {
     }
 }
 
-/// One document with another name shows that each of these is refused.
+/// Once a document with one refused member is found, the same document with another name shows each further refusal.
 #[test]
 fn answers_the_questions_about_many_refused_members() {
     let schema = |count: usize| {

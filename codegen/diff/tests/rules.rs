@@ -1,4 +1,4 @@
-//! Compares the examples of all rules of schemas. Their tables have the findings.
+//! Compares the examples of all rules for schemas. The table of each rule has the expected findings.
 
 use mcpgen_diff::{Axis, Diff, Evidence, Rule, RuleVerdicts, SchemaVerdicts, Verdict, diff};
 use mcpgen_model::Protocol;
@@ -41,7 +41,7 @@ fn model(name: &str, definition: &str) -> Protocol {
     model.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Values that are accepted as before are not refused, whatever keywords state them.
+/// Loosening a schema makes it refuse nothing, whatever keywords it uses.
 #[test]
 fn loosened_schemas_accept_what_they_accepted() {
     let mut wrong = Vec::new();
@@ -100,7 +100,8 @@ fn loosened_schemas_accept_what_they_accepted() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// By convention, nobody sends members that an open object says nothing about, even inside a union that no guard decides.
+/// By convention, nobody sends members that an open object says nothing about, even inside a union that no guard
+/// decides.
 #[test]
 fn named_members_of_open_objects_are_compatible() {
     let union = |member: &str| {
@@ -121,7 +122,8 @@ fn named_members_of_open_objects_are_compatible() {
     }
 }
 
-/// A member that a schema does not name, and whose schema it states, may have been sent before it is named.
+/// A member that the old schema describes only in `additionalProperties` may already be in use when the new one names
+/// it.
 #[test]
 fn members_that_were_not_named_are_compared() {
     let texts = r#""additionalProperties": {"type": "string"}"#;
@@ -225,7 +227,7 @@ fn verdicts_without_evidence_are_unknown() {
         finding.clone()
     };
     let unread = one(r#"{"type": "string"}"#, r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])(?!x).*$"}"#);
-    // A text shows that the new schema refuses some; nobody needs to read the pattern for that.
+    // A string shows that the new schema refuses some documents, although the pattern cannot be analysed.
     assert_eq!((unread.verdicts.on(Axis::OldClientNewServer), unread.evidence), (Verdict::Breaking, Evidence::Witness));
     let unknown = one(
         r#"{"type": "string", "pattern": "^(?=.*[a-z])(?=.*[0-9])ab+1$"}"#,
@@ -360,7 +362,7 @@ fn members_without_a_type_are_only_required() {
     assert_eq!(words, ["A.p is no longer required"]);
 }
 
-/// A check can be the same text, and refer to a definition that differs.
+/// Two checks can read the same and still refer to definitions that differ.
 #[test]
 fn checks_with_other_definitions_differ() {
     let schema = |of: &str| {

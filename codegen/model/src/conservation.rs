@@ -1,4 +1,4 @@
-//! Checks that no definition gets lost. Each has a Rust name, and a known reason if it has no separate type.
+//! Checks that no definition gets lost. Each definition has a Rust name, and a known reason if it has no separate type.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -166,7 +166,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// Removes the local definitions of a definition that nothing refers to any more.
+/// Removes those local definitions of a definition to which nothing refers any more.
 fn remove_unused(definition: &mut Json) {
     let Json::Object(members) = definition else { return };
     for container in ["$defs", "definitions"] {

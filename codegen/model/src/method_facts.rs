@@ -15,11 +15,11 @@ pub struct MethodFacts {
     pub method: String,
     /// Whether this is a request, on its own or embedded in a result. Otherwise it is a notification.
     pub is_request: bool,
-    /// The sides that may send it as a message. Empty for requests embedded in results.
+    /// The sides that may send the method as a message. Empty for requests embedded in results.
     pub senders: Vec<Side>,
     /// The path of the required capability. For a request, the receiver declares it; for a notification, the sender.
     pub capability: Vec<String>,
-    /// Whether the receiver can declare support for running it as a task.
+    /// Whether the receiver can declare support for running the method as a task.
     pub may_run_as_task: bool,
     /// The `params` field that names the target, e.g. the tool.
     pub subject: Option<&'static str>,

@@ -18,7 +18,7 @@ pub struct Snapshot {
     pub malformed: Vec<Malformed>,
 }
 
-/// Which list.
+/// One of the lists that a server can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "camelCase")]
 pub enum ListKind {
@@ -149,7 +149,7 @@ impl Item {
         OPTIONAL.contains(&path.split('/').next()?).then_some(path)
     }
 
-    /// Removes the member at a path. Array items stay, because others are found by index.
+    /// Removes the member at a path. Array items stay, so that the indexes of later items do not change.
     fn remove(&mut self, path: &str) {
         let (parents, name) = path.rsplit_once('/').map_or((None, path), |(parents, name)| (Some(parents), name));
         let mut members = Some(&mut self.members);
@@ -323,7 +323,8 @@ impl Reader {
         List { pointer, items }
     }
 
-    /// Reads an item and the member that identifies it among `others`.
+    /// Reads an item. Returns it with the value of the member that identifies it, which must differ from those of
+    /// `others`.
     fn item(
         &mut self,
         kind: ListKind,

@@ -100,7 +100,7 @@ pub enum AliasRule {
     Plain,
     /// It accepts every JSON value.
     AnyJson,
-    /// It is a union in which one variant accepts everything the others accept. Lists the others' names.
+    /// It is a union in which one variant accepts everything the others accept. The list names the other variants.
     Absorbed(Vec<String>),
 }
 
@@ -507,7 +507,7 @@ impl Type {
         }
     }
 
-    /// Returns the named type held by value: not through a list or map.
+    /// Returns the named type that the expression holds by value, not through a list or map.
     pub fn by_value(&self) -> Option<TypeId> {
         match self {
             Type::Named(id) => Some(*id),

@@ -13,7 +13,8 @@ use serde_json::Number;
 
 use crate::{Bounded, Content, CoreType, Limit, Protocol, Rest, Shape, Struct, Tuple, Type, TypeId};
 
-/// Validates a document against a type. Decoding it into the generated type succeeds, or fails with the same message.
+/// Validates a document against a type. Accepts exactly the documents that decode into the generated type, and fails
+/// with the same messages as decoding.
 ///
 /// # Errors
 /// Returns the first violation, with its path.

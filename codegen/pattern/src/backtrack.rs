@@ -20,7 +20,7 @@ pub(crate) fn is_match(program: &Program, text: &str, fuel: &mut Fuel) -> Result
 
 const NONE: usize = usize::MAX;
 
-/// Limits the memory.
+/// The maximum length of the undo list, which bounds the memory.
 const MAX_UNDO: usize = 1_000_000;
 
 enum Undo {

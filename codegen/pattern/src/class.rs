@@ -16,12 +16,12 @@ pub(crate) enum Class {
         unicode: bool,
         /// A bit for each ASCII character.
         ascii: u128,
-        /// Matches a text of one character.
+        /// Decides all other characters, each as a text of one character.
         others: regress::Regex,
     },
 }
 
-/// The steps that asking `regress` about a character takes.
+/// The number of steps that it costs to ask `regress` about a character.
 pub(crate) const COST: usize = 8;
 
 impl Class {
@@ -60,7 +60,7 @@ impl Class {
     }
 }
 
-/// Where, beyond ASCII, a range of characters that `.`, `\s` or `\w` matches may begin or end.
+/// Code points beyond ASCII at which a range matched by `.`, `\s` or `\w` may begin or end.
 const SPECIAL: [u32; 11] = [0xa0, 0x1680, 0x2000, 0x200b, 0x2028, 0x202a, 0x202f, 0x2030, 0x205f, 0x3000, 0xfeff];
 
 fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {

@@ -1,4 +1,4 @@
-//! The shortest members of sets of texts.
+//! Finds the shortest members of sets of texts.
 
 use std::sync::Arc;
 

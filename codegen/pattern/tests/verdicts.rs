@@ -1,4 +1,5 @@
-//! Agreement with `regress`, which follows ECMA-262, within a bound that `regress` does not have.
+//! Checks that verdicts agree with `regress`, which follows ECMA-262, and that matches stay within their budget, which
+//! `regress` does not have.
 
 use mcpgen_pattern::{Regex, Steps, TooExpensive};
 use proptest::prelude::*;

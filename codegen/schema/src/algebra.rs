@@ -56,7 +56,7 @@ impl<'a> Algebra<'a> {
     /// Returns a copy in which every `allOf` is replaced by the intersection it stands for.
     ///
     /// # Errors
-    /// Fails if an intersection does not end or grows too large.
+    /// Fails if an intersection is recursive or grows too large.
     pub fn resolve(&self, schema: &Schema) -> Result<Schema, Unresolved> {
         self.steps.set(0);
         self.resolve_at(schema, 0)

@@ -54,7 +54,7 @@ pub fn decided(guards: &[Guard], variants: &[Check]) -> Check {
     })
 }
 
-/// Returns a check that requires a value at a path, and that it passes `check`.
+/// Returns a check that requires a value at a path and applies `check` to it.
 pub fn at_path(path: &[String], check: Check) -> Check {
     let Some((name, rest)) = path.split_first() else { return check };
     let below = at_path(rest, check);

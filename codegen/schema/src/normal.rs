@@ -85,7 +85,7 @@ pub enum Kind {
     All(Vec<Schema>),
 }
 
-/// An array schema: leading items with a schema each, then any number of equal ones.
+/// An array schema: leading items with a schema each, then any number of items that share one schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// The schemas of the leading items.

@@ -147,7 +147,7 @@ fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, 
     }
 }
 
-/// The direction changes every round, so a chain of definitions takes only two rounds.
+/// The order of the definitions is reversed after each round, so a chain of definitions takes only two rounds.
 const MAX_ROUNDS: usize = 64;
 
 /// Turns definitions into [`Kind::Never`] if they require a value that cannot exist.
@@ -198,13 +198,13 @@ fn misplaced_references(checks: &Definitions) -> Vec<(String, String, &'static s
         return circular;
     }
     let why = format!("more than {MAX_REFERENCES} definitions refer to each other");
-    // The rest of the chain refers to these.
+    // Only these are reported, because every longer chain leads through one of them.
     let is_first = graph::heights(&edges).iter().map(|height| *height == MAX_REFERENCES + 1).collect();
     with(is_first, &why, "refer to the last one directly")
 }
 
 struct Facts<'a> {
-    /// The keyword for definitions. References get `$defs` instead.
+    /// The keyword that holds the definitions. In references, `$defs` replaces it.
     container: &'a str,
     /// If set, every reference becomes `#/$defs/NAME`, and nested definitions are dropped.
     references: Option<&'a References<'a>>,
@@ -261,7 +261,7 @@ impl Facts<'_> {
 
 /// Returns the schema as JSON text without its prose, in file order.
 pub fn facts_only(document: &Document) -> String {
-    // `$defs` as container leaves references unchanged.
+    // With `$defs` as the container, references stay as they are.
     Facts { container: "$defs", references: None }.schema(&document.root, "").to_pretty()
 }
 

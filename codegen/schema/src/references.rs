@@ -65,7 +65,7 @@ impl<'d> References<'d> {
             index.entries.values().flatten().cloned().partition(|entry| has_no_keyword(document, entry));
         let targets: Vec<_> = index.refs.iter().map(|it| index.static_target(document, it)).collect();
         if is_type(&document.root) || targets.iter().any(|target| target.as_ref().is_ok_and(String::is_empty)) {
-            // If a definition has the same name, the root gets another one.
+            // If a definition has the same name, the root gets another name.
             let is_taken = |name: &str| entries.iter().any(|entry| tokens(entry).nth(1).as_deref() == Some(name));
             let name = if is_taken(&root_name) { format!("{root_name}Document") } else { root_name };
             references.add(document, String::new(), name, &mut names);

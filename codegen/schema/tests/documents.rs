@@ -55,7 +55,7 @@ fn references_lead_to_files() {
         ("https://example.com/shape.json", &ReadOptions::default(), Err("is not a reference to a definition")),
         // Relative to the file that contains the reference.
         ("parts/lid.json#/definitions/Lid", &ReadOptions::default(), Ok(vec!["A", "lid", "hinge", "Lid"])),
-        // The file as a whole is no schema, but this part is.
+        // The file as a whole is not a schema, but this part is.
         (
             "parts/group.json#/parts/lid",
             &ReadOptions::default(),
@@ -358,7 +358,7 @@ fn reads_every_dialect() {
     }
 }
 
-/// Every schema's pointer repeats the names around it.
+/// The pointer of each schema repeats the names of all definitions and members around it.
 #[test]
 fn long_names_around_many_schemas_are_refused() {
     let schema = |length: usize| {

@@ -26,7 +26,7 @@ pub(crate) struct Comparison<'p> {
     pub(crate) page: Page,
     worst: Verdict,
     findings: usize,
-    /// The subject, the verdict, the message and the anchor of each finding.
+    /// For each finding: what differs, the verdict, the message, and the anchor in the report.
     pub(crate) messages: Vec<(String, Verdict, String, String)>,
 }
 
@@ -35,7 +35,7 @@ impl Comparison<'_> {
         pair("compare", self.old, self.new)
     }
 
-    /// Returns the report.
+    /// Returns the report as a page.
     pub(crate) fn as_page(&self) -> Page {
         let Page { title, header, navigation, main, script } = &self.page;
         let (title, header, main) = (title.clone(), header.clone(), main.clone());
@@ -83,7 +83,8 @@ fn compare<'p>((old, old_file): Side<'p>, (new, new_file): Side<'p>) -> Result<C
     })
 }
 
-/// Writes the title of a report, and what its verdicts mean. There is no check that it could pass or fail.
+/// Writes the title of a report, and what its verdicts mean. Unlike a run of `mcpgen diff`, this report neither passes
+/// nor fails.
 fn header(old: &str, new: &str) -> String {
     let word = |verdict: Verdict| badge(verdict.as_str(), verdict.as_str());
     format!(

@@ -32,7 +32,7 @@ pub struct Site<'s> {
 }
 
 impl Site<'_> {
-    /// Returns whether the site has a page that every page links to.
+    /// Returns whether the site has the page at this address, one of those that every page may link to.
     pub(crate) fn has(&self, address: &str) -> bool {
         match address {
             "benchmarks.html" => self.guide.pages.contains_key(BENCHMARKS),

@@ -19,7 +19,7 @@ pub(crate) struct ConversionPages<'c> {
 enum Outcome {
     /// It copies them.
     Same,
-    /// It changes them as these sentences say, in HTML.
+    /// It changes them, as these sentences in HTML explain.
     Differs(Vec<String>),
     /// The target has no such type.
     Missing,
@@ -120,7 +120,7 @@ impl ConversionPages<'_> {
         all.filter_map(|(name, row)| Some((name.as_str(), outcome((name, row))?))).collect()
     }
 
-    /// Returns the other name of a definition.
+    /// Returns the other name of a definition that was renamed.
     fn renamed(&self, name: &str) -> Option<&str> {
         let rules = self.rules.renamed.iter();
         rules
@@ -177,7 +177,7 @@ impl ConversionPages<'_> {
         sentences
     }
 
-    /// Describes what a member that the target requires is set to.
+    /// Describes the value that a conversion gives to a member that the target requires.
     fn added(&self, rule: Option<usize>, content: usize) -> String {
         match (rule.map(|rule| &self.rules.members[rule].action), &self.conversions.classes[content]) {
             (Some(Action::Default { value, .. }), _) => format!("it is set to {}", code(&value.to_string())),

@@ -1,4 +1,5 @@
-//! The frame of all pages of the site: the bar with the search, one style sheet, and a policy that forbids foreign requests.
+//! The frame of all pages of the site: the bar with the search, one style sheet, and a policy that forbids foreign
+//! requests.
 
 use mcpgen_diff::html::{Page, STYLE, escape};
 
@@ -68,11 +69,11 @@ pub(crate) fn framed(address: &str, page: &Page, has: &dyn Fn(&str) -> bool) -> 
     )
 }
 
-/// The scripts, by the name of their file. Pages need none of them.
+/// The scripts, by file name. Pages also work without them.
 pub(crate) const SCRIPTS: [(&str, &str); 2] =
     [("types.js", include_str!("../assets/types.js")), ("search.js", include_str!("../assets/search.js"))];
 
-/// The file of the script that reports of `mcpgen diff` bring along.
+/// The file name of the script in reports of `mcpgen diff`.
 pub(crate) const REPORT_SCRIPT: &str = "report.js";
 
 fn script_name(script: &str) -> Option<&'static str> {
@@ -86,7 +87,8 @@ pub(crate) fn section(id: &str, title: &str, body: &str) -> String {
     format!("<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">{}</h2>\n{body}</section>\n", escape(title))
 }
 
-/// Writes a table that scrolls if it is wider than the window. Cells are HTML, and the first of each row is its heading.
+/// Writes a table that scrolls if it is wider than the window. Cells are HTML, and the first of each row is its
+/// heading.
 pub(crate) fn table(label: &str, columns: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let columns: String = columns.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
     let rows: String = rows
@@ -99,7 +101,7 @@ pub(crate) fn table(label: &str, columns: &[&str], rows: impl IntoIterator<Item 
             format!("<tr>{}</tr>\n", cells.collect::<String>())
         })
         .collect();
-    // A section may have the same title.
+    // The section around the table may have the same title.
     let label = format!("{}, table", escape(label));
     format!(
         "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\">\n<table>\n\
@@ -120,7 +122,7 @@ pub(crate) fn code(text: &str) -> String {
 /// Stands for something that a revision does not have.
 pub(crate) const ABSENT: &str = "<span class=\"absent\">absent</span>";
 
-/// Writes a word on a coloured ground. The class is also a word of the style sheet.
+/// Writes a word as a coloured badge. `class` selects its colour in the style sheet.
 pub(crate) fn badge(class: &str, word: &str) -> String {
     format!("<span class=\"badge {class}\">{}</span>", escape(word))
 }

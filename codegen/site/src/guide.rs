@@ -18,14 +18,14 @@ pub struct Guide {
     pub pictures: BTreeMap<String, Vec<u8>>,
     /// The other files and folders that pages may link to, by their paths.
     pub files: BTreeSet<String>,
-    /// Where the files are on the web, such as `https://github.com/owner/name/blob/main`.
+    /// The web address of the files, such as `https://github.com/owner/name/blob/main`.
     pub base: String,
 }
 
 /// The page with the results of the benchmarks, which the site shows on its own.
 pub(crate) const BENCHMARKS: &str = "tests/bench/RESULTS.md";
 
-/// The groups of pages, by the folder that they are in. The last one has the rest.
+/// The groups of pages, by the folder that they are in. The last group has the rest.
 const GROUPS: [(&str, &str); 5] = [
     ("runtime", "Servers and clients"),
     ("codegen", "The generator and diff"),

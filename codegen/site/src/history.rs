@@ -33,7 +33,7 @@ pub(crate) fn member_since<'p>(revisions: &'p [Protocol], name: &str, member: &s
     })
 }
 
-/// Returns the oldest revision that has something. `revisions` must be sorted, oldest first.
+/// Returns the oldest revision for which `has` returns `true`. `revisions` must be sorted, oldest first.
 fn first(revisions: &[Protocol], has: impl Fn(&Protocol) -> bool) -> Option<&str> {
     revisions.iter().find(|protocol| has(protocol)).map(|protocol| protocol.revision.as_str())
 }

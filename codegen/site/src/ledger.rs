@@ -1,5 +1,5 @@
-//! Counts how much of an SDK is generated, is data, or is written by hand, and lists the rules of the specification that
-//! no schema states.
+//! Counts how much of an SDK is generated, is data, or is written by hand, and lists the rules of the specification
+//! that no schema states.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use mcpgen_schema::Error;
 use mcpgen_schema::text::counted;
 use serde::{Deserialize, Serialize};
 
-/// What a ledger is made of, as texts. A repository may lack any of them.
+/// The texts that a ledger is made from. A repository may lack any of them.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// The Rust files of the crates, by their paths below the root.
@@ -28,7 +28,7 @@ pub struct Sources {
 pub struct Ledger {
     /// The version of this format.
     pub format: u32,
-    /// The code of an SDK, of programs on it, and of the generator.
+    /// The code of an SDK, of programs that use it, and of the generator.
     pub totals: BTreeMap<String, Total>,
     /// The code by layer, lowest first.
     pub layers: Vec<Layer>,
@@ -137,7 +137,7 @@ struct Requirement {
     tests: Vec<String>,
 }
 
-/// The file of the layers, below the root.
+/// The file that defines the layers, relative to the root.
 const LAYERS: &str = "codegen/site/ledger.toml";
 
 /// Counts the code, the data and the rules.
@@ -204,7 +204,7 @@ impl Total {
     }
 }
 
-/// Counts the lines of code. By our convention, the test module ends a file.
+/// Counts the lines of code. By our convention, the test module is the last item of a file.
 fn lines(text: &str) -> usize {
     let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count()

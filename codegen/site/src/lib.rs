@@ -1,8 +1,8 @@
 //! Shows the models of a protocol as web pages, and counts how much of an SDK is generated from them.
 //!
 //! [`Site`] writes a folder of static pages: revisions, the history of types, comparisons, conversions, the guide.
-//! [`model_page()`] writes a single page about one model. [`ledger()`] counts what is generated, and [`quickstarts`] writes
-//! programs that use the names of a revision.
+//! [`model_page()`] writes a single page about one model. [`ledger()`] counts what is generated, and [`quickstarts`]
+//! writes programs that use the names of a revision.
 //!
 //! What comes from schemas or from files is escaped, and the pages request nothing from elsewhere.
 

@@ -30,7 +30,7 @@ pub(crate) fn file_name(name: &str) -> String {
     safe
 }
 
-/// Returns the way from a page to the root of the site.
+/// Returns the relative path from a page to the root of the site.
 pub(crate) fn to_root(page: &str) -> String {
     "../".repeat(page.matches('/').count())
 }

@@ -1,4 +1,4 @@
-//! Markdown as HTML. HTML in it is shown as text, so that documentation of others cannot add elements.
+//! Markdown as HTML. HTML in it is shown as text, so that foreign documentation cannot add elements.
 
 use mcpgen_diff::html::escape;
 use pulldown_cmark::{
@@ -20,7 +20,8 @@ pub(crate) fn documentation(markdown: &str) -> String {
     page(markdown, &|_| None, &|_| None).html
 }
 
-/// Writes a page. `link` returns the target of a link, and `image` that of an image; without one, the text remains.
+/// Writes a page. `link` returns the target of a link, and `image` that of an image. Without a target, only the text
+/// remains.
 pub(crate) fn page(
     markdown: &str,
     link: &dyn Fn(&str) -> Option<String>,
@@ -79,7 +80,7 @@ pub(crate) fn page(
     }
     let mut text = String::new();
     html::push_html(&mut text, writer.events.into_iter());
-    // An empty cell is no heading. Texts have no `<`, so these are tags.
+    // An empty cell is not a heading. `<` is escaped in text, so only tags match.
     let text = text.replace("<th scope=\"col\"></th>", "<td></td>");
     let text = text.replace("<th scope=\"col\" class=\"right\"></th>", "<td></td>");
     Rendered { title: writer.title, html: text, headings: writer.headings }
@@ -89,7 +90,7 @@ struct Writer<'m> {
     events: Vec<Event<'m>>,
     title: Option<String>,
     headings: Vec<(String, String)>,
-    /// What ends the links and images that are open.
+    /// For each open link or image, the tag that ends it, or `None` if only its text is written.
     open: Vec<Option<TagEnd>>,
 }
 
@@ -146,7 +147,8 @@ impl<'m> Writer<'m> {
         self.events.push(Event::Html(html.into()));
     }
 
-    /// Comments vanish, and pictures in our own pages stay pictures. Everything else is text.
+    /// Writes HTML that Markdown contains: drops comments, keeps the pictures of our own pages, and shows everything
+    /// else as text.
     fn html(&mut self, text: &str, image: &dyn Fn(&str) -> Option<String>) {
         let mut rest = text;
         while let Some((before, tag)) = rest.split_once('<') {
@@ -189,7 +191,7 @@ impl<'m> Writer<'m> {
         while self.headings.iter().any(|(known, _)| *known == id) {
             id.push_str("-1");
         }
-        // The page has the first level.
+        // The title of the page has the first level.
         let level = (level as usize).max(2);
         self.raw(format!("<h{level} id=\"{}\">", escape(&id)));
         self.events.extend(events);
@@ -222,7 +224,7 @@ impl<'m> Writer<'m> {
     }
 }
 
-/// Returns a link that leads out of the site.
+/// Returns the target if it is outside the site or an anchor on the same page.
 fn web(target: &str) -> Option<String> {
     ["https://", "http://", "#"].iter().any(|start| target.starts_with(start)).then(|| target.to_owned())
 }

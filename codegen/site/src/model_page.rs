@@ -1,4 +1,4 @@
-//! The page of one model: its methods, its types with their users, and the first revision that has each.
+//! The page of one model: its methods, its types with their users, and the first revision that has each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,7 +12,8 @@ use mcpgen_schema::text::counted;
 use crate::history::{self, Changes};
 use crate::links::type_page;
 
-/// Describes a protocol on a self-contained page, which makes no requests. `revisions` has all revisions, oldest first, or is empty.
+/// Describes a protocol on a self-contained page, which makes no requests. `revisions` has all revisions, oldest first,
+/// or is empty.
 pub fn model_page(protocol: &Protocol, revisions: &[Protocol]) -> String {
     page(protocol, revisions, false).render()
 }

@@ -1,5 +1,5 @@
-//! Writes programs that use the names of a revision: a server with a handler for each request that needs a capability, and a client
-//! that calls each of them. Everything comes from the model, so that a new revision gets its own.
+//! Writes programs that use the names of a revision: a server with a handler for each request that needs a capability,
+//! and a client that calls each of them. Everything comes from the model, so that a new revision gets its own programs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ pub struct Quickstart {
     pub program: String,
 }
 
-/// How to add what the programs depend on.
+/// The commands that add the dependencies of the programs.
 pub const DEPENDENCIES: &str = "\
 cargo add mcpgen-sdk
 cargo add mcpgen-types --features all-revisions
@@ -109,7 +109,7 @@ fn client(protocol: &Protocol) -> String {
     let imports = "use mcpgen_sdk::client::ChildProcess;\nuse mcpgen_sdk::transport::lines;\n\
                    use mcpgen_sdk::{Limits, LocalInfo, Router, connect};\n";
     let program = writer.program(&about, imports, &["Revision"], &body);
-    // The last import, by the alphabet.
+    // This import comes last alphabetically.
     program.replacen("\n\n#[tokio", "\nuse tokio::process::Command;\n\n#[tokio", 1)
 }
 
@@ -205,7 +205,8 @@ impl<'p> Writer<'p> {
         format!("// `{}`: {sentence}.", message.method)
     }
 
-    /// Writes an example of a type: by its constructor, or else as JSON. Of the optional members, it has those in `shown`.
+    /// Writes an example of a type: by its constructor, or else as JSON. It has only those optional members that are in
+    /// `shown`.
     fn example(&mut self, content: &Type, shown: &[&str], indent: usize) -> String {
         let mut json = self.json(self.complete(content));
         if let (Some(body), Json::Object(members)) = (self.protocol.as_struct(self.complete(content)), &mut json) {
@@ -227,7 +228,7 @@ impl<'p> Writer<'p> {
         format!("example(r{hashes}\"{text}\"{hashes})")
     }
 
-    /// Returns the variant of a union that completes the request. Other types stay.
+    /// For a union of results, returns the variant that completes the request. Returns other types as they are.
     fn complete<'t>(&'t self, content: &'t Type) -> &'t Type {
         let asks = |content: &Type| {
             self.protocol.as_struct(content).is_some_and(|body| body.member("inputRequests").is_some())
@@ -244,7 +245,7 @@ impl<'p> Writer<'p> {
         }
     }
 
-    /// Returns the example of our documentation.
+    /// Returns the JSON example in our documentation, or else an empty object.
     fn json(&self, content: &Type) -> Json {
         let example = match content {
             Type::Named(id) => self.protocol.docs.json(&self.protocol.types[*id].name),
@@ -253,8 +254,8 @@ impl<'p> Writer<'p> {
         example.and_then(|text| Json::parse(text).ok()).unwrap_or_else(|| Json::Object(Default::default()))
     }
 
-    /// Writes JSON as an expression that fits where a constructor takes a value of this type. Returns nothing if that needs
-    /// more than constructors, setters, and plain values.
+    /// Writes JSON as an expression that fits where a constructor takes a value of this type. Returns `None` if that
+    /// needs more than constructors, setters, and plain values.
     fn expression(&self, content: &Type, json: &Json, types: &mut BTreeSet<String>) -> Option<String> {
         match (self.protocol.follow(content), json) {
             (Type::String, Json::String(text)) => Some(format!("{text:?}")),
@@ -336,7 +337,7 @@ impl<'p> Writer<'p> {
     }
 }
 
-/// Writes names in lines.
+/// Writes names as a list wrapped into lines.
 fn wrapped(names: &[&str]) -> String {
     let (mut lines, mut line) = (String::new(), String::new());
     for name in names {

@@ -11,7 +11,7 @@ use crate::frame::{ABSENT, badge, code, link, section, table};
 use crate::links::{model, type_page};
 use crate::markdown;
 
-/// The types of all revisions by their names in the schema, with their places in each revision.
+/// The types of all revisions by their names in the schema, with their IDs in each revision.
 pub(crate) type TypesByName<'p> = BTreeMap<&'p str, Vec<Option<TypeId>>>;
 
 pub(crate) fn types_by_name(models: &[Protocol]) -> TypesByName<'_> {

@@ -39,7 +39,7 @@ use tool::{Names, ToolBinding};
 #[derive(Clone, Debug)]
 pub struct Bindings {
     snapshot: Snapshot,
-    /// What generated files call the snapshot. It must not depend on the machine.
+    /// The name of the snapshot in generated files. It must not depend on the machine.
     source: String,
     /// The file that the snapshot was read from, if any.
     path: Option<PathBuf>,

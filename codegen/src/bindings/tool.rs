@@ -80,7 +80,7 @@ impl<'s> ToolBinding<'s> {
         };
         let mut input = item.get("inputSchema").cloned().unwrap_or(Json::Bool(true));
         if let Json::Object(keywords) = &mut input {
-            // MCP implies this.
+            // In MCP, arguments are always an object.
             keywords.entry("type".to_owned()).or_insert_with(|| Json::String("object".into()));
         }
         let [arguments_part, result_part] = PARTS;

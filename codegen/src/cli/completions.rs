@@ -11,8 +11,8 @@ use super::answer::Answer;
 
 /// Print completions for a shell
 ///
-/// Completes commands and options. In bash, fish and zsh, also the rules of `explain`, and the revisions and extensions
-/// of the project that contains the current folder.
+/// Completes commands and options. In bash, fish and zsh, it also completes the rules of `explain`, and the revisions
+/// and extensions of the project that contains the current folder.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -31,7 +31,7 @@ pub(super) struct CompletionsArgs {
 enum List {
     /// The revisions.
     Revisions,
-    // An argument with these can also be a file.
+    // An argument that takes these names can also be a file.
     /// The revisions and the extensions.
     Names,
 }

@@ -13,7 +13,8 @@ use super::schema_args::{ReadArgs, hint};
 
 /// Prove that a schema accepts every document that another one accepts, or show one that it refuses
 ///
-/// `format` and other annotations are ignored. If neither is found, the answer is `unknown`, with the reason.
+/// `format` and other annotations are ignored. If mcpgen finds neither a proof nor such a document, the answer is
+/// `unknown`, with the reason.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +32,8 @@ pub(super) struct ContainsArgs {
     /// Compare this definition of both schemas, instead of the root
     #[arg(long = "type", value_name = "NAME")]
     type_name: Option<String>,
-    /// Print an object with the members `verdict` (`contained`, `not-contained` or `unknown`), `witness`, `refused` and `reason`
+    /// Print an object with the members `verdict` (`contained`, `not-contained` or `unknown`), `witness`, `refused` and
+    /// `reason`
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -46,7 +46,7 @@ pub(super) struct DiffArgs {
     /// object with `tools`, `resources`, `resourceTemplates` and `prompts`
     #[arg(long)]
     tools: bool,
-    /// The report on standard output [default: text]
+    /// The format of the report on standard output [default: text]
     #[arg(long, value_name = "FORMAT", value_enum)]
     format: Option<Format>,
     /// Write another report to a file, or to standard output if FILE is `-`; can be repeated
@@ -77,7 +77,7 @@ pub(super) struct DiffArgs {
     /// Write the dangerous, unknown and breaking findings to this file, and suppress them
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
-    /// The current day, which determines the ignores that have expired
+    /// The current day, which determines which ignores have expired
     #[arg(long, value_name = "DATE", hide = true)]
     today: Option<Date>,
     #[command(flatten)]
@@ -99,7 +99,7 @@ impl DiffArgs {
         let subject = if self.tools { Subject::Lists } else { Subject::Schemas };
         let policy = Policy::find(self.config.as_deref(), subject)?;
         let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
-        // This fails early. Whether the schemas have messages is only known later.
+        // An unknown axis fails early, although it is only known later whether the schemas have messages.
         self.axes(if self.tools { Subject::Lists } else { Subject::Documents })?;
         let mapping = self.protocol.as_deref().map(Mapping::read).transpose()?;
         let compared = Compared::read(subject, (&self.old, &self.new), mapping.as_ref(), |revision, documented| {

@@ -11,9 +11,9 @@ use super::root::Root;
 
 /// Count the entries of schema/docs, and list missing and stale ones and wrong orders
 ///
-/// An entry is missing for a definition, member, value, union variant or method without documentation. An entry is stale
-/// if it documents an item that no revision has, or links to one. The order of a type is missing if its schema lists
-/// members alphabetically, and stale if it names members that the type does not have.
+/// An entry is missing for a definition, member, value, union variant or method without documentation. An entry is
+/// stale if it documents an item that no revision has, or links to one. The order of a type is missing if its schema
+/// lists members alphabetically, and stale if it names members that the type does not have.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:

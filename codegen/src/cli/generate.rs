@@ -34,7 +34,7 @@ pub(super) struct GenerateArgs {
     /// Treats it as a draft, regardless of its name: fixups that do not match are not errors.
     #[arg(long, value_name = "FILE", requires_all = ["revision", "out"], conflicts_with = "root")]
     schema: Option<PathBuf>,
-    /// The name of the revision of --schema
+    /// The name of the revision that --schema describes
     #[arg(long, value_name = "NAME", requires = "schema")]
     revision: Option<String>,
     /// The folder of the module of --schema: DIR/mod.rs and its files

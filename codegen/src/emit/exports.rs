@@ -156,8 +156,7 @@ impl MessageNames {
     }
 }
 
-/// Names a type's builder. Programs rarely write this name, so if it is long, it drops the last words of the type's
-/// name.
+/// Names a type's builder. Programs rarely write this name, so a long one lacks the last words of the type's name.
 fn builder_name(rust: &str) -> String {
     const MAX: usize = 45;
     const SUFFIX: &str = "Builder";

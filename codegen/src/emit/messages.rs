@@ -52,7 +52,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Returns whether the method alone decides, with a different one for each variant.
+    /// Returns whether the method alone decides the union. Each variant then has a different method.
     pub(super) fn is_by_method(&self, union: &Union) -> bool {
         let methods = self.methods(union);
         let guards = &union.decision.guards;

@@ -9,7 +9,7 @@ pub struct Options {
     pub support: String,
     /// The command that generates the code, for the file headers.
     pub command: String,
-    /// What file headers call the schema. Must not depend on the machine.
+    /// The name of the schema in file headers. Must not depend on the machine.
     pub source: String,
     /// The module of `mcpgen-types`, for vendored revisions and extensions. These get `JsonSchema` impls, and a
     /// revision's types link to the official pages.

@@ -45,7 +45,8 @@ impl<'a> Scope<'a> {
         ident(name)
     }
 
-    /// Returns a core item. It is imported, or a path if the module exports a type with the same name.
+    /// Returns a core item: its name, which is then imported, or its path if the module exports a type with the same
+    /// name.
     pub(super) fn core(&self, name: &str) -> TokenStream {
         let (rust, support) = (ident(name), self.support);
         if self.imports_core(name) { quote!(#rust) } else { quote!(#support::#rust) }

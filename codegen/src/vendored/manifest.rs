@@ -45,8 +45,8 @@ fn features(workspace: &Workspace, extensions: &[Protocol]) -> String {
     text
 }
 
-/// Returns the features that an extension's module needs: that of its revision if it uses its types, and `pattern` for
-/// regular expressions.
+/// Returns the features that an extension's module needs: the one of its revision if it uses types of the revision, and
+/// `pattern` for regular expressions.
 fn needs(protocol: &Protocol) -> Vec<String> {
     let extends = protocol.extends.as_ref().filter(|extends| !extends.shared.is_empty());
     let core = extends.map(|extends| extends.module.clone());

@@ -15,7 +15,7 @@ use crate::vendored::workspace::Workspace;
 /// The folders of the crates that the ledger counts.
 const CRATES: [&str; 3] = ["generated", "runtime", "codegen"];
 
-/// Where the files of the repository are on the web.
+/// The web address of the repository's files.
 const BASE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main");
 
 /// The largest file that is read as a page or a picture, in bytes.

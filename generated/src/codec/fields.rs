@@ -402,8 +402,8 @@ pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
     find_by(names, next, name, |known| known)
 }
 
-/// Returns the index of the member with this name, or `members.len()` if no member has it. Begins at `next`, because
-/// members mostly come in this order, and then need only one comparison.
+/// Returns the index of the member with this name, or `members.len()` if no member has it. Begins at `next`,
+/// because documents mostly have members in the order of `members`, so that one comparison is enough.
 #[inline(always)]
 pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl Fn(&M) -> &str) -> usize {
     let mut at = next;
@@ -417,7 +417,7 @@ pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl 
     members.len()
 }
 
-/// The indices of the members so far. Fastest for types with at most 64 members.
+/// The indices of the members read so far. Fastest for types with at most 64 members.
 #[derive(Default)]
 struct Seen {
     first: u64,

@@ -111,7 +111,8 @@ impl Token {
     }
 }
 
-/// A string or a [`Json`](crate::Json) in a vector. Larger elements have members, which are counted separately.
+/// The size of a string or a [`Json`](crate::Json) in a vector. Larger elements have members, which are counted
+/// separately.
 const SLOT: u32 = size_of::<String>() as u32;
 /// The bytes that an allocator adds to a short text.
 const ALLOCATION: u32 = 32;

@@ -66,7 +66,7 @@ pub(crate) enum Rule {
     Kept,
     /// Fail instead of dropping it.
     Needed,
-    /// Do not add the constant.
+    /// If the source lacks it, fail instead of adding its constant.
     Given,
     /// A list of one element is equivalent to the element.
     Unwrapped,

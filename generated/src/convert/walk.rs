@@ -34,7 +34,7 @@ struct Objects {
 }
 
 struct Progress {
-    /// Where its text begins.
+    /// Where the text of the target object begins.
     start: usize,
     /// Which of the target's first 64 members have been written.
     seen: u64,

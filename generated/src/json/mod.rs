@@ -20,16 +20,16 @@ pub(crate) use reference::compact;
 /// A JSON value of any type, as its text.
 ///
 /// It is the type of everything that the schema leaves open, and of params and results whose type is known only later.
-/// Nothing is built before someone reads it, so it takes about as much memory as its text. The text has been checked. The
-/// order of members and the spelling of numbers and strings are kept; white space between values is not. Nesting depth
-/// counts from the root of the document that the value was part of.
+/// No tree is built, so a value takes about as much memory as its text. The text has been checked. The order of members
+/// and the spelling of numbers and strings are kept; white space between values is not. Nesting depth counts from the
+/// root of the document that the value was part of.
 ///
 /// [`decode`](Self::decode), [`deserialize`](Self::deserialize) and [`read`](Self::read) scan the text once. [`get`],
 /// [`pointer`] and the iterators return parts of the text as [`JsonRef`]. Each call reads the text up to its result, so
 /// decode the value to read more than a few members.
 ///
-/// If a name occurs more than once in an object, the last member counts. A generated type rejects it if it has a field of
-/// that name.
+/// If a name occurs more than once in an object, the last member counts. A generated type with a field of that name
+/// rejects the object.
 ///
 /// ```
 /// use mcpgen_types::Json;
@@ -138,7 +138,8 @@ impl Json {
         self.as_ref().to_value()
     }
 
-    /// Extracts a part of the value, in the memory of the whole. Also returns the first result of `find`.
+    /// Extracts the part of the value at the place that `find` returns, reusing the memory of the whole. Also returns
+    /// the other value from `find`.
     ///
     /// # Errors
     ///
@@ -178,7 +179,7 @@ impl Json {
         }
     }
 
-    /// Returns the JSON text in the memory that it was read into.
+    /// Returns the JSON text, reusing the memory that it was read into.
     #[must_use]
     pub fn into_text(self) -> String {
         match self.0 {

@@ -126,7 +126,7 @@ impl<T> ResponseMessage<T> {
 }
 
 impl ResponseMessage {
-    /// Encodes the message like [`to_vec`](crate::to_vec), in the memory of the result's text.
+    /// Encodes the message like [`to_vec`](crate::to_vec), reusing the memory of the result's text.
     #[must_use]
     pub fn into_vec(self) -> Vec<u8> {
         if !self.extra.is_empty() {

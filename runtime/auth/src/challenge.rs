@@ -77,7 +77,7 @@ impl<'t> Parser<'t> {
         challenges
     }
 
-    /// Skips anything before the next token.
+    /// Returns the next token, and skips anything before it.
     fn token(&mut self) -> Option<&'t str> {
         let is_token = |char: char| char.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~/".contains(char);
         self.rest = self.rest.trim_start_matches(|char| !is_token(char));
@@ -87,7 +87,7 @@ impl<'t> Parser<'t> {
         (!token.is_empty()).then_some(token)
     }
 
-    /// A quoted string or a token.
+    /// Reads a quoted string or a token.
     fn value(&mut self) -> String {
         let Some(quoted) = self.rest.strip_prefix('"') else {
             let end = self.rest.find([',', ' ', '\t']).unwrap_or(self.rest.len());

@@ -3,7 +3,7 @@
 //! * `client` (default feature) gets access tokens and sends them: [`client::OAuthClient`].
 //! * `server` (feature `server`) verifies access tokens in a tower layer: [`server::ProtectedResource`].
 //!
-//! [`_authorization`] describes the flow, the settings and the security of both sides.
+//! [`_authorization`] describes the flow, the settings and the security of clients and servers.
 //!
 //! # Modules
 //!

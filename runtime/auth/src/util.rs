@@ -22,7 +22,7 @@ pub(crate) fn random_text() -> Result<String, JoseError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// As base64url.
+/// Returns the hash of the text as base64url.
 pub(crate) fn sha256(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()))
 }

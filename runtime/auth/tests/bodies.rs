@@ -95,7 +95,7 @@ async fn incomplete_bodies_count_toward_the_share_of_their_owner() {
     for _ in 0..300 {
         requests.spawn(service.clone().oneshot(post("write", &[], unfinished(SIZE).0)));
     }
-    // Time only advances when nothing else happens, so by then all others have their responses.
+    // Paused time only advances while all tasks are idle, so the refused requests have their responses by then.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let mut refused = 0;
     while let Some(response) = requests.try_join_next() {

@@ -35,7 +35,7 @@ async fn secrets_are_neither_logged_nor_shown() {
         shown += &format!("{oauth:?} {options:?} {client:?}");
         oauth.log_out().await.expect("a writable store");
     }
-    // Errors that concern secrets.
+    // Cause errors that concern secrets.
     let key = SigningKey::generate().expect("a key");
     let mut wrong = options();
     wrong.client = Some(RegisteredClient::with_secret("https://other.example", "c", "client-secret-configured"));
@@ -57,7 +57,7 @@ async fn secrets_are_neither_logged_nor_shown() {
     }
 }
 
-/// The MCP server names the authorization server. A malicious one must get no secret, signature or assertion.
+/// A malicious MCP server may name an authorization server of its own, which must get no secret, signature or assertion.
 #[tokio::test]
 async fn secrets_reach_only_the_issuer_that_they_belong_to() {
     const HONEST: &str = "https://honest.example";

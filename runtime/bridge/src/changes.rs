@@ -1,21 +1,35 @@
 //! Relays notifications: changes, log messages and all others.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use mcpgen_mcp::client::Changes;
 use mcpgen_mcp::protocol::change::Change;
-use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
-use mcpgen_mcp::protocol::{ContextExt, Level, PeerExt, RequestScope, TYPES, request_scope};
-use mcpgen_mcp::server::subscriptions::MAX_RESOURCE_SUBSCRIPTIONS;
+use mcpgen_mcp::protocol::conversion::Revisions;
+use mcpgen_mcp::protocol::{ContextExt, Level, PeerExt, RequestScope, request_scope};
 use mcpgen_runtime::context::Context;
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
 use mcpgen_runtime::router::AnyNotification;
-use mcpgen_types::v2026_07_28::{SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams};
-use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Params, Request, Revision};
+use mcpgen_types::v2026_07_28::SubscriptionFilter;
+use mcpgen_types::{ErrorObject, Json, JsonObject, JsonRef, Revision};
+use tokio::time::Instant;
 
-use super::downstream::log_failure;
-use super::relay::{Relay, Watch};
+use super::downstream::{listen_params, log_failure};
+use super::relay::{Relay, is_from_peer};
+use super::subscriptions::Watch;
+
+/// The pause before a subscription is renewed, and the longest pause. It doubles with each attempt.
+const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
+
+fn of_resource(uri: &str) -> SubscriptionFilter {
+    SubscriptionFilter::new().with_resource_subscriptions([uri.to_owned()])
+}
+
+/// Returns `None` if there is no subscription.
+async fn next_of(changes: &mut Option<Changes>) -> Option<Result<Option<Change>, CallError>> {
+    Some(changes.as_mut()?.try_next().await)
+}
 
 impl Relay {
     /// Subscribes to the lists of the server.
@@ -38,23 +52,43 @@ impl Relay {
         }
     }
 
-    /// Subscribes to changes of the server, and relays them.
+    /// Subscribes to changes of the server, and relays them for as long as the connection lasts.
     async fn follow(self: &Arc<Self>, filter: SubscriptionFilter) -> Result<Watch, CallError> {
-        let mut changes = self.server.changes(filter).await?;
+        let changes = self.server.changes(filter.clone()).await?;
+        Ok(self.follow_from(Some(changes), filter))
+    }
+
+    /// Relays changes. Subscribes whenever there is no subscription, after a pause.
+    fn follow_from(self: &Arc<Self>, mut changes: Option<Changes>, filter: SubscriptionFilter) -> Watch {
         let relay = Arc::downgrade(self);
         let task = tokio::spawn(async move {
-            let ended = loop {
-                match changes.try_next().await {
-                    Ok(Some(change)) => {
-                        let Some(relay) = relay.upgrade() else { return };
-                        relay.changed(change).await;
-                    }
-                    ended => break ended,
+            let (mut pause, mut since) = (PAUSES[0], Instant::now());
+            loop {
+                while let Some(Ok(Some(change))) = next_of(&mut changes).await {
+                    let Some(relay) = relay.upgrade() else { return };
+                    relay.changed(change).await;
                 }
-            };
-            tracing::debug!(?ended, "a subscription to the server has ended");
+                // A server that ends each subscription at once is not asked again at once.
+                if since.elapsed() > PAUSES[1] {
+                    pause = PAUSES[0];
+                }
+                tokio::time::sleep(pause).await;
+                pause = (2 * pause).min(PAUSES[1]);
+                let Some(relay) = relay.upgrade().filter(|relay| !relay.server.peer().is_closed()) else { return };
+                match relay.server.changes(filter.clone()).await {
+                    Ok(renewed) => {
+                        tracing::debug!("subscribed to the server again");
+                        since = Instant::now();
+                        for change in Change::all(renewed.acknowledged()) {
+                            relay.changed(change).await;
+                        }
+                        changes = Some(renewed);
+                    }
+                    Err(error) => tracing::debug!(%error, "cannot subscribe to the server again"),
+                }
+            }
         });
-        Ok(Watch(task.abort_handle()))
+        Watch(task.abort_handle())
     }
 
     /// Subscribes to a resource of the server.
@@ -63,8 +97,21 @@ impl Relay {
     ///
     /// Fails like the server's response. The code of an unknown resource is that of `revision`.
     pub async fn watch(self: &Arc<Self>, uri: &str, revision: Revision) -> Result<Watch, ErrorObject> {
-        let filter = SubscriptionFilter::new().with_resource_subscriptions([uri.to_owned()]);
-        self.follow(filter).await.map_err(|error| self.server_error(error, revision))
+        self.follow(of_resource(uri)).await.map_err(|error| self.server_error(error, revision))
+    }
+
+    /// Does the same. If the server is not available, tries again for as long as the connection lasts: one over HTTP lasts until it
+    /// is dropped.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server responds with an error.
+    pub async fn watch_patiently(self: &Arc<Self>, uri: &str, revision: Revision) -> Result<Watch, ErrorObject> {
+        match self.follow(of_resource(uri)).await {
+            Err(error) if is_from_peer(&error) => Err(self.server_error(error, revision)),
+            Err(_) => Ok(self.follow_from(None, of_resource(uri))),
+            Ok(watch) => Ok(watch),
+        }
     }
 
     /// Handles `resources/subscribe` and `resources/unsubscribe` of a legacy client.
@@ -79,38 +126,24 @@ impl Relay {
         };
         let uri = &*uri;
         if method == "resources/unsubscribe" {
-            self.watched.lock().remove(uri);
-        } else if self.watched.lock().get(uri).is_none_or(|watch| watch.0.is_finished()) {
-            if self.watched.lock().len() >= MAX_RESOURCE_SUBSCRIPTIONS {
-                return Err(errors::limit_exceeded("too many resource subscriptions; unsubscribe from others first"));
-            }
-            let watch = self.watch(uri, context.revision()).await?;
-            self.watched.lock().insert(uri.to_owned(), watch);
+            self.watched.remove(uri);
+        } else if !self.watched.contains(uri) {
+            let subscription = self.watched.add(uri, ())?;
+            subscription.set_watch(self.watch(uri, context.revision()).await?);
+            subscription.keep();
         }
         Ok(Json::from(&JsonObject::new()))
     }
 
     /// Handles `subscriptions/listen` of a modern client.
     pub(super) async fn listen(self: &Arc<Self>, params: Option<Json>, context: &Context) -> Result<Json, ErrorObject> {
-        const METHOD: &str = SubscriptionsListenRequest::METHOD;
-        let types = Revisions { from: context.revision(), to: TYPES };
-        let params = params.map(|params| types.params(METHOD, &params)).transpose();
-        let params = params.map_err(ConversionError::into_response)?;
-        let params = SubscriptionsListenRequestParams::from_member(params.as_ref());
-        let params = params.map_err(|error| errors::invalid_params(&error))?;
-        let uris = params.notifications.resource_subscriptions.as_deref().unwrap_or_default();
-        let mut watches = HashMap::new();
-        // The handler rejects a filter with too many.
-        if uris.len() <= MAX_RESOURCE_SUBSCRIPTIONS {
-            let offers = self.server.peer().peer_info().is_some_and(|info| info.can(&["resources", "subscribe"]));
-            for uri in uris.iter().filter(|_| offers) {
-                let watch = self.watch(uri, context.revision()).await?;
-                watches.insert(uri.clone(), watch);
-            }
+        let params = listen_params(params, context)?;
+        let offers = self.server.peer().peer_info().is_some_and(|info| info.can(&["resources", "subscribe"]));
+        let mut watches = Vec::new();
+        for uri in params.notifications.resource_subscriptions.iter().flatten().filter(|_| offers) {
+            watches.push(self.watch(uri, context.revision()).await?);
         }
-        let result = (self.client.subscriptions.handler())(context.clone(), params).await?;
-        drop(watches);
-        types.reversed().result(METHOD, &result).map_err(ConversionError::into_response)
+        self.client.listen(params, context).await
     }
 
     /// Passes a change on.

@@ -1,14 +1,18 @@
 //! The client on whose behalf relays call their servers.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use mcpgen_mcp::protocol::TYPES;
 use mcpgen_mcp::protocol::change::Change;
-use mcpgen_mcp::protocol::conversion::Revisions;
+use mcpgen_mcp::protocol::conversion::{ConversionError, Revisions};
 use mcpgen_mcp::protocol::info::LocalInfo;
-use mcpgen_mcp::server::subscriptions::Subscriptions;
+use mcpgen_mcp::protocol::{ContextExt, TYPES};
+use mcpgen_mcp::server::subscriptions::{Subscriptions, check_size};
+use mcpgen_runtime::context::Context;
+use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_runtime::peer::{CallError, Peer};
-use mcpgen_types::{Json, Revision};
+use mcpgen_types::v2026_07_28::{SubscriptionsListenRequest, SubscriptionsListenRequestParams};
+use mcpgen_types::{ErrorObject, Json, Params, Request, Revision};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -24,8 +28,10 @@ pub struct Downstream {
     peer: OnceLock<Peer>,
     /// The revision of the client's last request, or of its handshake. `None` before the client is ready for messages.
     revision: watch::Sender<Option<Revision>>,
+    /// Whether requests of servers name the server.
+    names_servers: AtomicBool,
     /// The subscriptions of a modern client.
-    pub(super) subscriptions: Subscriptions,
+    subscriptions: Subscriptions,
 }
 
 impl Downstream {
@@ -36,6 +42,7 @@ impl Downstream {
             greeting,
             peer: OnceLock::new(),
             revision: watch::Sender::new(None),
+            names_servers: AtomicBool::new(false),
             subscriptions: Subscriptions::of(ours),
         })
     }
@@ -52,9 +59,34 @@ impl Downstream {
         &self.subscriptions
     }
 
+    /// Handles `subscriptions/listen` of a client of a modern revision: notifies it of changes until it ends the subscription.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the filter is invalid.
+    pub async fn listen(
+        &self,
+        params: SubscriptionsListenRequestParams,
+        context: &Context,
+    ) -> Result<Json, ErrorObject> {
+        let result = (self.subscriptions.handler())(context.clone(), params).await?;
+        let revisions = Revisions { from: TYPES, to: context.revision() };
+        revisions.result(SubscriptionsListenRequest::METHOD, &result).map_err(ConversionError::into_response)
+    }
+
     /// Sets the peer for messages that belong to no request. Only legacy clients have one over HTTP.
     pub fn connected(&self, peer: Peer) {
         let _ = self.peer.set(peer);
+    }
+
+    /// Sets whether elicitation and sampling requests name the server that asks, as a client with several servers needs it. By
+    /// default, they do not.
+    pub fn set_names_servers(&self, names_servers: bool) {
+        self.names_servers.store(names_servers, Ordering::Relaxed);
+    }
+
+    pub(super) fn names_servers(&self) -> bool {
+        self.names_servers.load(Ordering::Relaxed)
     }
 
     /// Records that the client is ready for messages: it has sent `notifications/initialized`, or a request of a modern
@@ -97,6 +129,21 @@ impl Downstream {
             Err(error) => tracing::debug!(method, %error, "the client does not support a notification"),
         }
     }
+}
+
+/// Reads the params of `subscriptions/listen`.
+///
+/// # Errors
+///
+/// Fails if they are invalid, or if the filter exceeds the limits of a subscription.
+pub fn listen_params(params: Option<Json>, context: &Context) -> Result<SubscriptionsListenRequestParams, ErrorObject> {
+    let types = Revisions { from: context.revision(), to: TYPES };
+    let params = params.map(|params| types.params(SubscriptionsListenRequest::METHOD, &params)).transpose();
+    let params = params.map_err(ConversionError::into_response)?;
+    let params = SubscriptionsListenRequestParams::from_member(params.as_ref());
+    let params = params.map_err(|error| errors::invalid_params(&error))?;
+    check_size(&params.notifications)?;
+    Ok(params)
 }
 
 pub(super) fn log_failure(method: &str, sent: Result<(), CallError>) {

@@ -132,7 +132,7 @@ impl Relay {
             "sampling/createMessage" => "systemPrompt",
             _ => return params,
         };
-        let name = self.options.server_name.as_ref().filter(|_| self.options.names_asking_server);
+        let name = self.options.server_name.as_ref().filter(|_| self.client.names_servers());
         let (Some(name), Some(Ok(mut members))) = (name, params.as_ref().map(Json::decode::<JsonObject>)) else {
             return params;
         };
@@ -144,7 +144,7 @@ impl Relay {
 
     /// Does the same in a result of a modern server that asks for input.
     pub(super) fn name_server_in_input_requests(&self, result: Json) -> Json {
-        if !self.options.names_asking_server {
+        if !self.client.names_servers() {
             return result;
         }
         let Some(Ok(requests)) = result.get("inputRequests").map(JsonObject::try_from) else { return result };

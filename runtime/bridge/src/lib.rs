@@ -43,9 +43,10 @@
 //! # Files
 //!
 //! `greeting` reads the client's first message, and `downstream` is the client. `relay` sends its requests to a server,
-//! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, and `changes` relays
-//! notifications. `connect` connects a relay, `list` reads lists of its server, and `reason` has what a client may know
-//! about its failure. A `link` reconnects a relay, and `catalog` holds what several servers list.
+//! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, `changes` relays
+//! notifications, and `subscriptions` has the resources to which a client has subscribed. `connect` connects a relay, `list`
+//! reads lists of its server, and `reason` has what a client may know about its failure. A `link` reconnects a relay, and
+//! `catalog` holds what several servers list.
 
 mod calls;
 pub mod catalog;
@@ -58,6 +59,7 @@ mod link;
 mod list;
 mod reason;
 mod relay;
+mod subscriptions;
 
 use std::future::Future;
 use std::io;
@@ -79,11 +81,12 @@ use tokio::sync::watch;
 use tower::BoxError;
 
 use self::connect::{builder, without_tasks};
-pub use self::downstream::Downstream;
+pub use self::downstream::{Downstream, listen_params};
 pub use self::greeting::Greeting;
 pub use self::link::{Connector, LinkDown, LinkEvent, OnLinkEvent, ServerLink};
 pub use self::reason::short_reason;
-pub use self::relay::{OnChange, Relay, RelayOptions, Watch};
+pub use self::relay::{OnChange, Relay, RelayOptions};
+pub use self::subscriptions::{ResourceSubscriptions, Subscribed, Subscription, Watch};
 
 /// A bridge between a client and a server of different revisions.
 #[derive(Clone, Debug, Default)]

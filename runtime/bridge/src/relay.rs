@@ -1,6 +1,5 @@
 //! Relays requests of the client to the server.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -21,11 +20,11 @@ use mcpgen_types::v2026_07_28::{ListToolsRequest, SubscriptionsListenRequest};
 use mcpgen_types::{ErrorCode, ErrorObject, Json, JsonObject, MethodSpec, Request, Revision};
 use parking_lot::Mutex;
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
 
 use super::calls::{Calls, OpenCall};
 use super::downstream::Downstream;
 use super::reason::short_reason;
+use super::subscriptions::{ResourceSubscriptions, Watch};
 
 /// The connection to one server on behalf of one client: passes requests and notifications on, in both directions.
 pub struct Relay {
@@ -34,7 +33,7 @@ pub struct Relay {
     pub(super) options: RelayOptions,
     pub(super) calls: Arc<Calls>,
     /// The resources to which a legacy client is subscribed.
-    pub(super) watched: Mutex<HashMap<String, Watch>>,
+    pub(super) watched: Arc<ResourceSubscriptions<()>>,
     /// The subscription to the lists of the server.
     pub(super) lists: OnceLock<Watch>,
     /// The minimum level of the log messages that the server sends.
@@ -50,8 +49,6 @@ pub struct RelayOptions {
     /// reported with its [`short_reason`](crate::short_reason), and logged with all causes. Default: none.
     #[setters(strip_option)]
     pub server_name: Option<Arc<str>>,
-    /// Whether elicitation and sampling requests name the server, too. Set it if a client has several servers. Default: false.
-    pub names_asking_server: bool,
     /// Called with each change of the server. By default, the client is notified of it.
     #[setters(strip_option)]
     pub on_change: Option<OnChange>,
@@ -75,22 +72,12 @@ impl fmt::Debug for Relay {
 /// The bridge's state, once it is connected to the server.
 pub(super) type Slot = watch::Receiver<Option<Weak<Relay>>>;
 
-/// A subscription to a resource of a server. Dropping it ends the subscription.
-#[derive(Debug)]
-pub struct Watch(pub(super) AbortHandle);
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 impl Relay {
     pub(super) fn new(server: Client, client: Arc<Downstream>, options: RelayOptions) -> Self {
         let is_legacy = client.greeting().is_legacy;
         Self {
             calls: Calls::new(),
-            watched: Mutex::default(),
+            watched: Arc::default(),
             lists: OnceLock::new(),
             // A legacy client gets all log messages before it has set a level.
             level: Mutex::new((is_legacy && !server.revision().is_legacy()).then_some(Level::Debug)),
@@ -248,8 +235,7 @@ impl Relay {
 
     /// Sets the log level of a legacy client for requests to a modern server.
     fn set_level(&self, params: Option<&Json>) -> Result<Json, ErrorObject> {
-        // The protocol rules have checked the level.
-        *self.level.lock() = params.and_then(|params| Level::from_name(&params.get("level")?.as_str()?));
+        *self.level.lock() = Level::of_params(params);
         Ok(Json::from(&JsonObject::new()))
     }
 
@@ -293,7 +279,7 @@ fn is_header_mismatch(result: &Result<Json, CallError>) -> bool {
 }
 
 /// Returns whether an error is what the other side, or the protocol, says about the call.
-fn is_from_peer(error: &CallError) -> bool {
+pub(super) fn is_from_peer(error: &CallError) -> bool {
     matches!(error, CallError::ErrorResponse(_) | CallError::NotAllowed(_))
         || error.downcast_ref::<InputNotProvided>().is_some()
 }

@@ -142,7 +142,7 @@ impl StateStore for Callers {
         if known.is_none() {
             table.make_room(self.max, self.clock.now(), self.period);
             if table.full_at.len() >= self.max {
-                // Reject the call as if the burst were used up until the table may have room.
+                // Reject the call until the table may have room, as if the caller had used up the burst.
                 let until = table.prune_after.saturating_add(self.tolerance);
                 return decide(Some(nanos(until))).map(|(outcome, _)| outcome);
             }

@@ -1,5 +1,5 @@
 //! A server for the tests: `gateway_server NAME REVISION [small] [more]` serves standard input and output, and
-//! `gateway_server NAME REVISION http` prints a URL and serves it.
+//! `gateway_server NAME REVISION http [PORT]` prints a URL and serves it.
 
 #![allow(deprecated, reason = "2026-07-28 deprecates what the gateway relays")]
 
@@ -130,7 +130,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some("small") => Ok(small(name, *revision).build().serve_stdio().await?),
         Some("http") => {
             let endpoint = server(name, *revision).build().http(EndpointOptions::default())?;
-            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+            let port = mode.get(1).map_or("0", |port| &**port);
+            let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await?;
             println!("http://{}/mcp", listener.local_addr()?);
             std::io::stdout().flush()?;
             Ok(axum::serve(listener, axum::Router::new().route_service("/mcp", endpoint)).await?)

@@ -7,11 +7,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use mcpgen_sdk::protocol::ContextExt;
+use mcpgen_sdk::router::AnyRequest;
 use mcpgen_types::{ErrorObject, Json, JsonRef};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::config::{Calls, ConfigError, is_secret_name};
+use crate::metrics::Metrics;
 use crate::policy::matches;
 
 /// The longest text of arguments in the log, in bytes.
@@ -39,18 +43,42 @@ pub(crate) struct CallLog {
     arguments: Option<Vec<String>>,
 }
 
-/// A call that has ended.
-pub(crate) struct LoggedCall<'c> {
-    pub(crate) method: &'c str,
-    /// The name or URI that the client has sent.
-    pub(crate) name: &'c str,
-    /// The server, if the gateway knows it.
+/// A call that is counted and logged when it ends, even if it is cancelled.
+pub(crate) struct CallRecord<'c> {
+    metrics: &'c Metrics,
+    /// The request, and the member of its params that names an item.
+    logged: Option<(&'c CallLog, AnyRequest, &'static str)>,
+    began: Instant,
+    /// The name of the server, if the gateway knows it.
     pub(crate) server: Option<&'c str>,
-    pub(crate) principal: Option<&'c str>,
-    /// The name of the client, as it says.
-    pub(crate) client: Option<String>,
-    pub(crate) revision: &'c str,
-    pub(crate) arguments: Option<JsonRef<'c>>,
+    outcome: &'static str,
+    error: Option<ErrorObject>,
+}
+
+impl<'c> CallRecord<'c> {
+    pub(crate) fn begin(
+        metrics: &'c Metrics,
+        log: Option<&'c CallLog>,
+        (request, key): (&AnyRequest, &'static str),
+    ) -> Self {
+        let logged = log.map(|log| (log, request.clone(), key));
+        Self { metrics, logged, began: Instant::now(), server: None, outcome: "cancelled", error: None }
+    }
+
+    pub(crate) fn set_result(&mut self, result: &Result<Json, ErrorObject>) {
+        self.outcome = outcome(result);
+        self.error = result.as_ref().err().cloned();
+    }
+}
+
+impl Drop for CallRecord<'_> {
+    fn drop(&mut self) {
+        let duration = self.began.elapsed();
+        self.metrics.count(self.server.unwrap_or_default(), self.outcome, duration);
+        if let Some((log, request, key)) = &self.logged {
+            log.write(self, request, key, duration);
+        }
+    }
 }
 
 impl CallLog {
@@ -65,23 +93,26 @@ impl CallLog {
         Ok(Some(Self { file: Mutex::new(file), arguments: calls.arguments.then(|| calls.redact.clone()) }))
     }
 
-    /// Appends a call. `result` is `None` if the client has cancelled it.
-    pub(crate) fn write(&self, call: &LoggedCall<'_>, duration: Duration, result: Option<&Result<Json, ErrorObject>>) {
+    fn write(&self, call: &CallRecord<'_>, request: &AnyRequest, key: &str, duration: Duration) {
+        let AnyRequest { method, params, context } = request;
+        let name = params.as_ref().and_then(|params| params.get(key)?.as_str()).unwrap_or_default();
+        let client = context.peer_info().and_then(|info| info.implementation.get("name")?.as_str());
         let mut line = json!({
             "time": Timestamp::now().to_string(),
-            "method": call.method,
-            "name": shortened(call.name, MAX_NAME),
+            "method": shortened(method, MAX_NAME),
+            "name": shortened(&name, MAX_NAME),
             "server": call.server,
-            "principal": call.principal.map(|principal| shortened(principal, MAX_NAME)),
-            "client": call.client.as_deref().map(|client| shortened(client, MAX_NAME)),
-            "revision": call.revision,
+            "principal": context.principal().map(|principal| shortened(principal.name(), MAX_NAME)),
+            "client": client.map(|client| shortened(&client, MAX_NAME).into_owned()),
+            "revision": context.revision().as_str(),
             "duration_us": u64::try_from(duration.as_micros()).unwrap_or(u64::MAX),
-            "outcome": result.map_or("cancelled", outcome),
+            "outcome": call.outcome,
         });
-        if let Some(Err(error)) = result {
+        if let Some(error) = &call.error {
             line["error"] = json!({ "code": error.code.0, "message": shortened(&error.message, MAX_NAME) });
         }
-        if let (Some(patterns), Some(arguments)) = (&self.arguments, call.arguments) {
+        let arguments = params.as_ref().and_then(|params| params.get("arguments"));
+        if let (Some(patterns), Some(arguments)) = (&self.arguments, arguments) {
             line["arguments"] = match arguments.text().len() > MAX_ARGUMENTS {
                 true => json!(format!("{} bytes", arguments.text().len())),
                 false => redacted(arguments.to_value(), patterns),
@@ -97,7 +128,7 @@ impl CallLog {
 }
 
 /// Returns how a call has ended.
-pub(crate) fn outcome(result: &Result<Json, ErrorObject>) -> &'static str {
+fn outcome(result: &Result<Json, ErrorObject>) -> &'static str {
     match result {
         Err(_) => "error",
         Ok(result) => match result.get("isError").and_then(JsonRef::as_bool) {

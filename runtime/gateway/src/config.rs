@@ -8,7 +8,6 @@ use std::{env, fs, io};
 use mcpgen_bridge::catalog::Prefix;
 use mcpgen_sdk::util::did_you_mean;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use crate::policy::{Annotations, Rules};
 
@@ -66,8 +65,12 @@ pub struct Http {
     pub allowed_hosts: Vec<String>,
     /// The address at which [`Gateway::metrics`](crate::Gateway::metrics) are served, without authorization, at `/metrics`.
     pub metrics: Option<SocketAddr>,
-    /// The URL of Redis, for several replicas of the gateway. The command needs the feature `redis`.
+    /// The URL of Redis, for several replicas of the gateway. The command needs the feature `redis`. A program that embeds the
+    /// gateway passes [`Stores`](crate::Stores) instead.
     pub redis: Option<Setting>,
+    /// What the keys of the replicas on Redis begin with. Gateways with other configurations need another one. Default:
+    /// `mcpgen-gateway`.
+    pub redis_prefix: Option<String>,
     /// The maximum number of sessions and of other clients, each with its own connections to the servers. With
     /// authorization, a principal can have a quarter of them. Default: 256.
     pub clients: Option<usize>,
@@ -81,7 +84,8 @@ impl Http {
     /// Creates settings with the address to listen on.
     #[must_use]
     pub fn new(listen: SocketAddr) -> Self {
-        Self { listen, allowed_hosts: Vec::new(), metrics: None, redis: None, clients: None }
+        let (allowed_hosts, clients) = (Vec::new(), None);
+        Self { listen, allowed_hosts, metrics: None, redis: None, redis_prefix: None, clients }
     }
 }
 
@@ -256,6 +260,13 @@ impl Setting {
             }
         }
     }
+
+    /// Makes a relative path start at the folder of the configuration.
+    fn resolve(&mut self, folder: &Path) {
+        if let Self::File { file, .. } = self {
+            *file = folder.join(&*file);
+        }
+    }
 }
 
 impl Config {
@@ -271,19 +282,17 @@ impl Config {
         };
         let folder = path.parent().unwrap_or(Path::new(""));
         for (name, server) in &mut config.servers {
-            server.check_secrets(name)?;
-            server.resolve(folder);
-        }
-        match config.http.as_mut().and_then(|http| http.redis.as_mut()) {
-            // The URL can contain a password.
-            Some(Setting::Plain(url)) if url.contains('@') => {
-                return Err(contradiction(
-                    "http.redis: the URL contains a password; write { env = \"VARIABLE\" } or { file = \"PATH\" }"
-                        .to_owned(),
-                ));
+            server.cwd = server.cwd.take().map(|cwd| folder.join(cwd));
+            for (setting, value) in server.settings().filter(|(name, _)| is_secret_name(name)) {
+                check_secret(&format!("servers.{name}: `{setting}` looks like a secret"), value)?;
             }
-            Some(Setting::File { file, .. }) => *file = folder.join(&*file),
-            _ => {}
+            server.settings().for_each(|(_, value)| value.resolve(folder));
+        }
+        if let Some(url) = config.http.as_mut().and_then(|http| http.redis.as_mut()) {
+            if matches!(url, Setting::Plain(url) if url.contains('@')) {
+                check_secret("http.redis: the URL contains a password", url)?;
+            }
+            url.resolve(folder);
         }
         for file in std::mem::take(&mut config.import) {
             let file = if file == path { file } else { folder.join(file) };
@@ -314,13 +323,13 @@ impl Config {
             }
             server.check().map_err(|why| contradiction(format!("servers.{name}: {why}")))?;
         }
-        let by_server = self.servers.values().flat_map(|server| [&server.tools, &server.prompts, &server.resources]);
-        let mut rules = [&self.tools, &self.prompts, &self.resources].into_iter().chain(by_server);
-        let others = self.servers.values().flat_map(|server| [&server.prompts, &server.resources]);
-        if others.chain([&self.prompts, &self.resources]).any(|rules| rules.annotations != Annotations::default()) {
+        let of_servers = self.servers.values().flat_map(|server| [&server.prompts, &server.resources]);
+        let others: Vec<_> = of_servers.chain([&self.prompts, &self.resources]).collect();
+        if others.iter().any(|rules| rules.annotations != Annotations::default()) {
             return Err(contradiction("only `tools` can have `annotations`".to_owned()));
         }
-        if self.authorization.is_none() && rules.any(Rules::needs_scopes) {
+        let mut rules = self.servers.values().map(|server| &server.tools).chain([&self.tools]).chain(others);
+        if self.authorization.is_none() && rules.any(|rules| !rules.scopes.is_empty()) {
             return Err(contradiction(
                 "rules with `scopes` need [authorization]: without it, callers have none".to_owned(),
             ));
@@ -369,10 +378,6 @@ impl ServerConfig {
         Self { tools: none(), prompts: none(), resources: none(), ..self.clone() }
     }
 
-    pub(crate) fn rules(&self) -> [Rules; 3] {
-        [&self.tools, &self.prompts, &self.resources].map(Rules::clone)
-    }
-
     fn check(&self) -> Result<(), &'static str> {
         match (&self.command, &self.url) {
             (None, None) => Err("write `command` or `url`"),
@@ -394,28 +399,20 @@ impl ServerConfig {
         }
     }
 
-    /// Makes relative paths start at the folder of the configuration.
-    fn resolve(&mut self, folder: &Path) {
-        let secret = self.oauth.iter_mut().filter_map(|oauth| oauth.client_secret.as_mut());
-        for setting in self.env.values_mut().chain(self.headers.values_mut()).chain(secret) {
-            if let Setting::File { file, .. } = setting {
-                *file = folder.join(&*file);
-            }
-        }
-        self.cwd = self.cwd.take().map(|cwd| folder.join(cwd));
+    /// Returns the settings, by name.
+    fn settings(&mut self) -> impl Iterator<Item = (&str, &mut Setting)> {
+        let secret = self.oauth.as_mut().and_then(|oauth| Some(("oauth.client_secret", oauth.client_secret.as_mut()?)));
+        self.env.iter_mut().chain(&mut self.headers).map(|(name, value)| (&**name, value)).chain(secret)
     }
+}
 
-    /// Refuses secrets in the configuration itself.
-    fn check_secrets(&self, name: &str) -> Result<(), ConfigError> {
-        let secret = self.oauth.iter().filter_map(|oauth| Some(("oauth.client_secret", oauth.client_secret.as_ref()?)));
-        let named = self.headers.iter().chain(&self.env).filter(|(name, _)| is_secret_name(name));
-        let settings = named.map(|(name, value)| (&**name, value)).chain(secret);
-        match settings.into_iter().find(|(_, value)| matches!(value, Setting::Plain(_))) {
-            Some((setting, _)) => Err(contradiction(format!(
-                "servers.{name}: `{setting}` looks like a secret; write {{ env = \"VARIABLE\" }} or {{ file = \"PATH\" }}"
-            ))),
-            None => Ok(()),
+/// Refuses a secret in the configuration itself.
+fn check_secret(why: &str, value: &Setting) -> Result<(), ConfigError> {
+    match value {
+        Setting::Plain(_) => {
+            Err(contradiction(format!("{why}; write {{ env = \"VARIABLE\" }} or {{ file = \"PATH\" }}")))
         }
+        _ => Ok(()),
     }
 }
 
@@ -467,7 +464,7 @@ struct DesktopServer {
     args: Vec<String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
-    cwd: Option<PathBuf>,
+    cwd: Option<String>,
     url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
@@ -475,25 +472,23 @@ struct DesktopServer {
     disabled: bool,
 }
 
-fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
-}
-
 fn read_desktop_file(path: &Path) -> Result<Vec<(String, ServerConfig)>, ConfigError> {
-    let file: DesktopFile = parse(path, from_json)?;
-    let invalid = |why: ConfigError| ConfigError::Invalid { path: path.to_owned(), why: why.to_string() };
-    let enabled = file.mcp_servers.into_iter().filter(|(_, server)| !server.disabled);
-    let servers = enabled.map(|(name, server)| {
+    let file = parse(path, |text| serde_json::from_str::<DesktopFile>(text).map_err(|error| error.to_string()))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let servers = file.mcp_servers.into_iter().filter(|(_, server)| !server.disabled).map(|(name, server)| {
         let DesktopServer { command, args, env, cwd, url, headers, disabled: _ } = server;
+        let text = |text: Option<String>| text.map(|text| expand(&text)).transpose();
         let settings = |values: BTreeMap<String, String>| {
             let expand = |(name, value): (String, String)| Ok((name, Setting::Plain(expand(&value)?)));
-            values.into_iter().map(expand).collect::<Result<BTreeMap<_, _>, _>>()
+            values.into_iter().map(expand).collect::<Result<_, ConfigError>>()
         };
         let args = args.iter().map(|argument| expand(argument)).collect::<Result<_, _>>()?;
+        let (command, url, cwd) = (text(command)?, text(url)?, text(cwd)?.map(|cwd| folder.join(cwd)));
         let (env, headers) = (settings(env)?, settings(headers)?);
         let server = ServerConfig { command, args, env, cwd, url, headers, ..ServerConfig::default() };
         Ok((valid_name(&name), server))
     });
+    let invalid = |why: ConfigError| ConfigError::Invalid { path: path.to_owned(), why: why.to_string() };
     servers.collect::<Result<_, _>>().map_err(invalid)
 }
 

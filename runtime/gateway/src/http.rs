@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::net::TcpListener;
 
-use http::Uri;
+use axum::extract::Request;
+use http::{StatusCode, Uri};
 use mcpgen_auth::server::{JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
 use mcpgen_sdk::http::server::{AllowedHosts, Endpoint, EndpointOptions, Health, listen};
 use tower::{BoxError, Layer};
@@ -14,25 +15,27 @@ use crate::sessions::Sessions;
 
 /// The path of the endpoint.
 pub const PATH: &str = "/mcp";
+
 impl Gateway {
     /// Serves clients over HTTP at [`PATH`], with the checks `/livez` and `/readyz`, until `shutdown` completes and the
-    /// requests in flight have completed. `settings` are those of the configuration.
+    /// requests in flight have completed. `settings` are those of the configuration. Metrics are at an address of their own.
     ///
     /// # Errors
     ///
     /// Fails if the settings of authorization are invalid, if other hosts could reach the listener without authorization, or if
-    /// accepting connections fails.
+    /// listening or accepting connections fails.
     pub async fn serve_http(
         &self,
         listener: TcpListener,
         settings: &Http,
         shutdown: impl Future<Output = ()>,
     ) -> Result<(), BoxError> {
-        let authorization = self.authorization();
-        let authorization = authorization.as_ref();
+        let servers = self.servers();
+        let authorization = servers.config.authorization.as_ref();
         check_listen(listener.local_addr()?, authorization.is_some())?;
+        let hosts = allowed_hosts(settings, authorization);
         let mut options = EndpointOptions::default()
-            .with_allowed_hosts(allowed_hosts(settings, authorization))
+            .with_allowed_hosts(hosts.clone())
             .with_sessions(settings.clients())
             // So that one principal cannot use up all sessions.
             .with_sessions_per_owner(Sessions::per_principal(settings.clients()));
@@ -51,20 +54,30 @@ impl Gateway {
                 paths.iter().fold(app, |app, path| app.route_service(path, resource.metadata_service()))
             }
         };
-        Ok(listen(listener, app, &endpoint, shutdown).await?)
+        let gateway = self.clone();
+        let metrics = axum::routing::get(move |request: Request| async move {
+            match hosts.allow(&request.into_parts().0) {
+                true => Ok(gateway.metrics()),
+                false => Err((StatusCode::FORBIDDEN, "this host or origin is not allowed; see `http.allowed_hosts`")),
+            }
+        });
+        let serve_metrics = async {
+            let Some(address) = settings.metrics else { return std::future::pending().await };
+            let app = axum::Router::new().route("/metrics", metrics);
+            listen(TcpListener::bind(address)?, app, &endpoint, std::future::pending()).await
+        };
+        tokio::select! {
+            served = listen(listener, app, &endpoint, shutdown) => Ok(served?),
+            failed = serve_metrics => Ok(failed?),
+        }
     }
 }
 
 fn allowed_hosts(settings: &Http, authorization: Option<&Authorization>) -> AllowedHosts {
     let resource = authorization.and_then(|it| Some(it.resource.parse::<Uri>().ok()?.authority()?.to_string()));
-    let named: Vec<String> = settings.allowed_hosts.iter().cloned().chain(resource).collect();
-    match named.is_empty() {
-        true => AllowedHosts::default(),
-        false => {
-            let local = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-            AllowedHosts::these(named.into_iter().chain(local))
-        }
-    }
+    let metrics = settings.metrics.map(|address| address.to_string());
+    let local = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).into_iter();
+    AllowedHosts::these(local.chain(settings.allowed_hosts.iter().cloned()).chain(resource).chain(metrics))
 }
 
 fn protected_resource(authorization: &Authorization) -> Result<ProtectedResource, BoxError> {

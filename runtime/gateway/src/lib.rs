@@ -19,11 +19,12 @@
 //!
 //! # Files
 //!
-//! * `config` reads the configuration, and `policy` has its rules for what callers see.
-//! * `gateway` routes requests. `sessions` finds the `session` of a request: a client with a link to each server, which
-//!   `connect` connects with the settings of the configuration.
-//!   What the servers list, and the names that clients see, are in [`mcpgen_bridge::catalog`].
-//! * `pins` compares tools with their pins. `call_log` logs calls, and `metrics` counts them. `stdio` and `http` serve clients, and `check` connects once to each server.
+//! * `config` reads the configuration, and `policy` has its rules. `servers` decides with them what callers see.
+//! * `gateway` has the `sessions`. A `session` is a client with a link to each server, which `connect` connects with the settings of
+//!   the configuration. It routes `requests`. What the servers list, and the names that clients see, are in
+//!   [`mcpgen_bridge::catalog`].
+//! * `pins` compares tools with their pins. `call_log` logs calls, and `metrics` counts them. `stdio` and `http` serve clients, and
+//!   `check` connects once to each server.
 
 mod call_log;
 mod check;
@@ -34,13 +35,16 @@ mod http;
 mod metrics;
 mod pins;
 mod policy;
+mod requests;
+mod servers;
 mod session;
 mod sessions;
 mod stdio;
 
 pub use check::CheckedServer;
 pub use config::{Authorization, Calls, Config, ConfigError, Http, OAuth, Pinning, ServerConfig, Setting, WhenChanged};
-pub use gateway::{Gateway, Stores};
+pub use gateway::Gateway;
 pub use http::PATH;
 pub use mcpgen_bridge::catalog::Prefix;
 pub use policy::{Annotations, Rules};
+pub use servers::Stores;

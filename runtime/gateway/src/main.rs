@@ -13,8 +13,9 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
-use futures_util::FutureExt as _;
-use mcpgen_gateway::{CheckedServer, Config, Gateway, Http, PATH, ServerConfig, Stores};
+use futures_util::stream::{self, BoxStream};
+use futures_util::{FutureExt as _, StreamExt as _};
+use mcpgen_gateway::{CheckedServer, Config, ConfigError, Gateway, Http, PATH, ServerConfig, Stores};
 use mcpgen_schema::text::{visible, visible_lines};
 #[cfg(feature = "redis")]
 use mcpgen_sdk::replicas::{RateLimiter, Replicas};
@@ -55,23 +56,17 @@ enum Command {
     },
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 struct File {
     /// The configuration: a TOML file, or the JSON file of a desktop client.
     #[arg(long, short, value_name = "FILE")]
     config: PathBuf,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 struct Serve {
     #[command(flatten)]
     file: File,
-    #[command(flatten)]
-    listen: Listen,
-}
-
-#[derive(Args, Clone)]
-struct Listen {
     /// Serves over HTTP at this address, such as 127.0.0.1:8931, instead of standard input and output.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -82,8 +77,9 @@ struct BridgeTarget {
     /// The URL of the server.
     #[arg(required_unless_present = "command")]
     url: Option<String>,
-    #[command(flatten)]
-    listen: Listen,
+    /// Serves over HTTP at this address, such as 127.0.0.1:8931, instead of standard input and output.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
     /// The program of the server, and its arguments.
     #[arg(last = true, conflicts_with = "url")]
     command: Vec<String>,
@@ -116,10 +112,8 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     let (mut config, folder, is_bridge) = match &command {
-        Command::Serve(Serve { file, listen }) => {
-            (listen.apply(Config::read(&file.config)?), folder(&file.config), false)
-        }
-        Command::Check(file) | Command::Pin(file) => (Config::read(&file.config)?, folder(&file.config), false),
+        Command::Serve(serve) => (serve.read()?, serve.file.folder(), false),
+        Command::Check(file) | Command::Pin(file) => (Config::read(&file.config)?, file.folder(), false),
         Command::Bridge(BridgeTarget { url, listen, command }) => {
             let server = match (url, command.split_first()) {
                 (Some(url), _) => ServerConfig::of_url(url),
@@ -128,18 +122,25 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             };
             let mut config = Config::default();
             config.servers.insert("server".to_owned(), server);
-            (listen.apply(config), Path::new(""), true)
+            (listen_at(config, *listen), Path::new(""), true)
         }
         Command::Completions { shell } => return print(&shell::completions(Cli::command(), *shell)),
         Command::Man { command } => return print(&shell::man(Cli::command(), command.as_deref())?),
     };
     config.check()?;
+    #[cfg(feature = "otel")]
+    let _exported = mcpgen_otel::export("mcpgen-gateway").map_err(|error| anyhow::anyhow!(error))?;
     // The messages of one client are handled fastest on one thread.
     let mut runtime = match config.http.is_some() {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = runtime.enable_all().build()?;
+    // Until it is handled, SIGHUP ends this process.
+    let hangups = match &command {
+        Command::Serve(serve) => Some((serve.clone(), runtime.block_on(async { hangups() })?)),
+        _ => None,
+    };
     let http = config.http.clone();
     let pins = match &command {
         Command::Pin(_) => Some(config.pins.take().context("write [pins] with the `file` to the configuration")?),
@@ -149,8 +150,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     let gateway = Gateway::with_stores(config, folder, stores)?;
     let serves_stdio = http.is_none() && matches!(command, Command::Serve(_) | Command::Bridge(_));
     let run = async {
-        if let Command::Serve(Serve { file, listen }) = &command {
-            tokio::spawn(reload_on_signal(gateway.clone(), file.config.clone(), listen.clone()));
+        if let Some((serve, hangups)) = hangups {
+            tokio::spawn(reload_on_signal(gateway.clone(), serve, hangups));
         }
         let done = match (&command, &http) {
             (Command::Check(_), _) => Ok(report(&gateway.check().await)),
@@ -182,10 +183,10 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
 async fn stores(config: &Config) -> anyhow::Result<Option<Stores>> {
     use mcpgen_redis::{RedisOptions, RedisStores};
 
-    let Some(url) = config.http.as_ref().and_then(|http| http.redis.as_ref()) else { return Ok(None) };
+    let Some(Http { redis: Some(url), redis_prefix, .. }) = &config.http else { return Ok(None) };
     let mut options = RedisOptions::new(url.value()?);
     // Other servers on the same Redis must not get the sessions.
-    options.prefix = "mcpgen-gateway".to_owned();
+    options.prefix = redis_prefix.clone().unwrap_or_else(|| "mcpgen-gateway".to_owned());
     let stores = RedisStores::connect(options).await.context("cannot use Redis")?;
     let replicas = Replicas::new(stores.clone());
     let limiter = move |calls| Arc::new(stores.rate_limiter(calls, Duration::from_secs(60))) as Arc<dyn RateLimiter>;
@@ -193,11 +194,9 @@ async fn stores(config: &Config) -> anyhow::Result<Option<Stores>> {
 }
 
 #[cfg(not(feature = "redis"))]
-async fn stores(config: &Config) -> anyhow::Result<Option<Stores>> {
-    match config.http.as_ref().is_some_and(|http| http.redis.is_some()) {
-        true => bail!("http.redis: this program was built without the feature `redis`"),
-        false => Ok(None),
-    }
+async fn stores(_: &Config) -> anyhow::Result<Option<Stores>> {
+    // With `http.redis`, there is no gateway without stores.
+    Ok(None)
 }
 
 /// Replaces a file as a whole, or not at all.
@@ -213,21 +212,24 @@ fn print(text: &[u8]) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the folder at which relative paths of a configuration start.
-fn folder(config: &Path) -> &Path {
-    config.parent().unwrap_or(Path::new(""))
+impl File {
+    /// Returns the folder at which relative paths of the configuration start.
+    fn folder(&self) -> &Path {
+        self.config.parent().unwrap_or(Path::new(""))
+    }
 }
 
-impl Listen {
-    fn apply(&self, mut config: Config) -> Config {
-        if let Some(address) = self.listen {
-            match &mut config.http {
-                Some(http) => http.listen = address,
-                None => config.http = Some(Http::new(address)),
-            }
-        }
-        config
+impl Serve {
+    fn read(&self) -> Result<Config, ConfigError> {
+        Ok(listen_at(Config::read(&self.file.config)?, self.listen))
     }
+}
+
+fn listen_at(mut config: Config, address: Option<SocketAddr>) -> Config {
+    if let Some(address) = address {
+        config.http.get_or_insert_with(|| Http::new(address)).listen = address;
+    }
+    config
 }
 
 /// Prints what each server offers. Fails if one is not available.
@@ -248,14 +250,6 @@ async fn serve_http(gateway: &Gateway, http: &Http, is_bridge: bool) -> anyhow::
     let listener = TcpListener::bind(http.listen).with_context(|| format!("cannot listen on {}", http.listen))?;
     listener.set_nonblocking(true)?;
     tracing::info!("listening on http://{}{PATH}", listener.local_addr()?);
-    if let Some(address) = http.metrics {
-        let listener = tokio::net::TcpListener::bind(address).await;
-        let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
-        let gateway = gateway.clone();
-        let metrics = axum::routing::get(move || std::future::ready(gateway.metrics()));
-        let app = axum::Router::new().route("/metrics", metrics);
-        tokio::spawn(async move { axum::serve(listener, app).await });
-    }
     let checking = gateway.clone();
     // Says at the start which servers are available. Clients do not wait for it.
     let checked = tokio::spawn(async move {
@@ -279,23 +273,27 @@ async fn serve_stdio(gateway: &Gateway, is_bridge: bool) -> anyhow::Result<()> {
     }
 }
 
-/// Reads the configuration again at each `SIGHUP`.
-async fn reload_on_signal(gateway: Gateway, path: PathBuf, listen: Listen) {
+/// Returns the `SIGHUP`s that this process receives from now on.
+fn hangups() -> std::io::Result<BoxStream<'static, ()>> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
 
-        let Ok(mut signals) = signal(SignalKind::hangup()) else { return };
-        while signals.recv().await.is_some() {
-            let config = Config::read(&path).map(|config| listen.apply(config));
-            match config.and_then(|config| gateway.reload(config, folder(&path))) {
-                Ok(()) => tracing::info!("read {} again", path.display()),
-                Err(error) => tracing::error!("the configuration stays as it is: {}", error_chain(&error)),
-            }
-        }
+        let mut signals = signal(SignalKind::hangup())?;
+        Ok(stream::poll_fn(move |context| signals.poll_recv(context)).boxed())
     }
     #[cfg(not(unix))]
-    drop((gateway, path, listen));
+    Ok(stream::pending().boxed())
+}
+
+/// Reads the configuration again at each `SIGHUP`.
+async fn reload_on_signal(gateway: Gateway, serve: Serve, mut hangups: BoxStream<'static, ()>) {
+    while hangups.next().await.is_some() {
+        match serve.read().and_then(|config| gateway.reload(config, serve.file.folder())) {
+            Ok(()) => tracing::info!("read {} again", serve.file.config.display()),
+            Err(error) => tracing::error!("the configuration stays as it is: {}", error_chain(&error)),
+        }
+    }
 }
 
 /// Waits for a signal that asks this process to end.

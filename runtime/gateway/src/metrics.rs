@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::Instant;
 
 /// The calls that have ended, by server and outcome.
 #[derive(Debug, Default)]
@@ -18,6 +17,14 @@ struct Calls {
 }
 
 impl Metrics {
+    /// Counts a call that has ended.
+    pub(crate) fn count(&self, server: &str, outcome: &'static str, duration: Duration) {
+        let mut calls = self.0.lock();
+        let ended = calls.entry((server.to_owned(), outcome)).or_default();
+        ended.count += 1;
+        ended.duration += duration;
+    }
+
     /// Returns the metrics in the text format of Prometheus. `gauges` are further metrics: their names, descriptions
     /// and values.
     pub(crate) fn text(&self, gauges: &[(&str, &str, usize)]) -> String {
@@ -35,30 +42,5 @@ impl Metrics {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
         }
         text
-    }
-}
-
-/// Counts a call when it ends, even if it is cancelled.
-pub(crate) struct Measured<'m> {
-    metrics: &'m Metrics,
-    began: Instant,
-    /// The name of the server, if the gateway knows it.
-    pub(crate) server: Option<&'m str>,
-    pub(crate) outcome: &'static str,
-}
-
-impl<'m> Measured<'m> {
-    pub(crate) fn begin(metrics: &'m Metrics) -> Self {
-        Self { metrics, began: Instant::now(), server: None, outcome: "cancelled" }
-    }
-}
-
-impl Drop for Measured<'_> {
-    fn drop(&mut self) {
-        let key = (self.server.unwrap_or_default().to_owned(), self.outcome);
-        let mut calls = self.metrics.0.lock();
-        let ended = calls.entry(key).or_default();
-        ended.count += 1;
-        ended.duration += self.began.elapsed();
     }
 }

@@ -17,8 +17,8 @@ use tokio::time::Instant;
 use crate::call_log::{MAX_NAME, shortened};
 use crate::config::{ConfigError, Pinning, WhenChanged};
 
-/// How long comparing all tools of a server may take. A hostile schema can take long.
-const COMPARE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a list may wait for the comparison of its tools. A hostile schema can take long.
+pub(crate) const COMPARE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest finding, in bytes.
 const MAX_FINDING: usize = 2048;
 /// The maximum number of comparisons that are remembered.
@@ -37,8 +37,12 @@ pub(crate) struct Pins {
     known: Mutex<Known>,
 }
 
-/// The findings on tools that were compared, by the digest of server and entry.
-type Known = HashMap<String, Option<Arc<str>>>;
+/// The findings on tools that were compared, by the digest of server and entry. `None` while they are compared.
+type Known = HashMap<String, Option<Finding>>;
+
+type Finding = Option<Arc<str>>;
+
+const NOT_COMPARED: &str = "it cannot be compared with its pin";
 
 fn name_of(tool: &Value) -> &str {
     tool["name"].as_str().unwrap_or_default()
@@ -56,45 +60,55 @@ impl Pins {
         Ok(Self { when_changed: pinning.when_changed, pinned, known: Mutex::default() })
     }
 
-    /// Returns what is different about the tools of a server, by name. Logs each finding once.
-    pub(crate) async fn findings(self: &Arc<Self>, server: &str, tools: &[JsonObject]) -> HashMap<String, Arc<str>> {
+    /// Returns what is different about the tools of a server, by name. Logs each finding once. A tool that takes too long to compare
+    /// counts as different until its comparison is complete.
+    pub(crate) async fn findings(
+        self: &Arc<Self>,
+        server: &str,
+        tools: &[JsonObject],
+        until: Instant,
+    ) -> HashMap<String, Arc<str>> {
         let (mut findings, mut unknown) = (HashMap::new(), Vec::new());
-        let until = Instant::now() + COMPARE_TIMEOUT;
-        {
-            let known = self.known.lock();
-            for tool in tools {
-                let name = tool.get("name").and_then(JsonRef::as_str).unwrap_or_default().into_owned();
-                let digest = sha256(format!("{server} {tool}").as_bytes());
-                match known.get(&digest) {
-                    Some(finding) => findings.extend(finding.clone().map(|finding| (name, finding))),
-                    None => unknown.push((name, digest, tool.clone())),
-                }
+        for tool in tools {
+            let name = tool.get("name").and_then(JsonRef::as_str).unwrap_or_default().into_owned();
+            let digest = sha256(format!("{server} {tool}").as_bytes());
+            match self.known.lock().get(&digest) {
+                Some(Some(None)) => {}
+                Some(Some(Some(finding))) => drop(findings.insert(name, Arc::clone(finding))),
+                Some(None) => drop(findings.insert(name, NOT_COMPARED.into())),
+                None => unknown.push((name, digest, tool.clone())),
             }
         }
         for (name, digest, tool) in unknown {
-            let (pins, of_server) = (Arc::clone(self), server.to_owned());
-            let is_in_time = Instant::now() < until;
-            let comparing = async move { tokio::task::spawn_blocking(move || pins.compare(&of_server, &tool)).await };
-            let finding = match tokio::time::timeout_at(until, comparing).await {
-                Ok(Ok(finding)) if is_in_time => finding,
-                _ => Some("it cannot be compared with its pin".to_owned()),
-            };
-            let finding = finding.map(|finding| Arc::<str>::from(shortened(&finding, MAX_FINDING)));
-            if let Some(finding) = &finding {
-                let shown = shortened(&name, MAX_NAME);
-                tracing::warn!("[{server}] the tool {shown:?} has changed since it was pinned: {finding}");
-                findings.insert(name, Arc::clone(finding));
-            }
-            if !is_in_time {
+            if Instant::now() >= until {
+                findings.insert(name, NOT_COMPARED.into());
                 continue;
             }
-            let mut known = self.known.lock();
-            if known.len() >= MAX_KNOWN {
-                known.clear();
+            let (pins, server, seen) = (Arc::clone(self), server.to_owned(), name.clone());
+            let comparing = tokio::task::spawn_blocking(move || pins.compare_once(&server, (&seen, &tool), digest));
+            match tokio::time::timeout_at(until, comparing).await {
+                Ok(Ok(finding)) => findings.extend(finding.map(|finding| (name, finding))),
+                _ => drop(findings.insert(name, NOT_COMPARED.into())),
             }
-            known.insert(digest, finding);
         }
         findings
+    }
+
+    /// Compares a tool with its pin, and remembers the finding.
+    fn compare_once(&self, server: &str, (name, tool): (&str, &JsonObject), digest: String) -> Finding {
+        let mut known = self.known.lock();
+        if known.len() >= MAX_KNOWN {
+            known.clear();
+        }
+        known.insert(digest.clone(), None);
+        drop(known);
+        let finding = self.compare(server, tool).map(|finding| Arc::<str>::from(shortened(&finding, MAX_FINDING)));
+        if let Some(finding) = &finding {
+            let name = shortened(name, MAX_NAME);
+            tracing::warn!("[{server}] the tool {name:?} has changed since it was pinned: {finding}");
+        }
+        self.known.lock().insert(digest, Some(finding.clone()));
+        finding
     }
 
     /// Compares a tool with its pin. Returns what may matter to those who use or trust it.
@@ -110,7 +124,7 @@ impl Pins {
             Snapshot::parse_leniently(file, json!({ "tools": [tool] }).to_string().as_bytes())
         };
         let (Ok(old), Ok(new)) = (snapshot("pinned", pinned), snapshot("listed", &tool)) else {
-            return Some("it cannot be compared with its pin".to_owned());
+            return Some(NOT_COMPARED.to_owned());
         };
         let diff = lists::diff(&old, &new);
         let matters = diff.findings.iter().filter(|finding| {
@@ -127,8 +141,7 @@ impl Pins {
 mod tests {
     use super::*;
 
-    #[test]
-    fn finds_what_matters() {
+    fn pins() -> (Pins, Value) {
         let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
         let read_only = json!({ "readOnlyHint": true });
         let pinned = json!({ "name": "t", "description": "Reads.", "inputSchema": schema, "annotations": read_only });
@@ -138,6 +151,32 @@ mod tests {
             pinned: HashMap::from([("s".to_owned(), pinned_tools)]),
             known: Mutex::default(),
         };
+        (pins, pinned)
+    }
+
+    /// A tool that could not be compared in time is compared the next time.
+    #[tokio::test]
+    async fn a_slow_comparison_is_no_lasting_finding() {
+        let (pins, pinned) = pins();
+        let (pins, tool) = (Arc::new(pins), mcpgen_types::from_value::<JsonObject>(pinned).expect("an object"));
+        let tools = [tool.clone()];
+        let (past, later) = (Instant::now(), Instant::now() + COMPARE_TIMEOUT);
+        let found = |findings: HashMap<String, Arc<str>>| findings.get("t").map(|finding| finding.to_string());
+        assert_eq!(found(pins.findings("s", &tools, past).await).as_deref(), Some(NOT_COMPARED));
+        assert_eq!(found(pins.findings("s", &tools, later).await), None);
+        // A comparison that still runs.
+        let digest = sha256(format!("s {tool}").as_bytes());
+        pins.known.lock().insert(digest.clone(), None);
+        assert_eq!(found(pins.findings("s", &tools, later).await).as_deref(), Some(NOT_COMPARED));
+        pins.compare_once("s", ("t", &tool), digest);
+        for until in [past, later] {
+            assert_eq!(found(pins.findings("s", &tools, until).await), None);
+        }
+    }
+
+    #[test]
+    fn finds_what_matters() {
+        let (pins, pinned) = pins();
         for (member, value, expected) in [
             ("name", json!("t"), None),
             ("name", json!("other"), Some("it has no pin")),

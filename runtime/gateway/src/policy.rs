@@ -37,20 +37,22 @@ pub struct Annotations {
     pub open_world: Option<bool>,
 }
 
+/// The scopes of a caller, if authorization is configured.
+pub(crate) type Scopes = Option<BTreeSet<String>>;
+
 impl Rules {
-    /// Returns whether rules depend on the scopes of the caller.
-    pub(crate) fn needs_scopes(&self) -> bool {
-        !self.scopes.is_empty()
+    /// Returns whether one of the names of an item is allowed.
+    pub(crate) fn allow(&self, names: &[Subject<'_>]) -> bool {
+        self.allow.as_deref().is_none_or(|patterns| names.iter().any(|name| name.surely_matches(patterns)))
     }
 
-    /// Returns whether a caller with these scopes sees an item with this name. `item` is the item as the server lists it.
-    pub(crate) fn show(&self, name: &Subject<'_>, item: &JsonObject, scopes: Option<&BTreeSet<String>>) -> bool {
-        let mut needed =
-            self.scopes.iter().filter(|(pattern, _)| name.may_match(pattern)).flat_map(|(_, needed)| needed);
-        self.allow.as_deref().is_none_or(|patterns| name.surely_matches(patterns))
-            && !self.deny.iter().any(|pattern| name.may_match(pattern))
+    /// Returns whether nothing else hides an item from a caller with these scopes. `item` is the item as the server lists it.
+    pub(crate) fn permit(&self, names: &[Subject<'_>], item: &JsonObject, scopes: &Scopes) -> bool {
+        let may_match = |pattern: &String| names.iter().any(|name| name.may_match(pattern));
+        let mut needed = self.scopes.iter().filter(|(pattern, _)| may_match(pattern)).flat_map(|(_, needed)| needed);
+        !self.deny.iter().any(may_match)
             && self.annotations.are_those_of(item)
-            && needed.all(|scope| scopes.is_some_and(|scopes| scopes.contains(scope)))
+            && needed.all(|scope| scopes.as_ref().is_some_and(|scopes| scopes.contains(scope)))
     }
 }
 
@@ -139,25 +141,30 @@ mod tests {
     #[test]
     fn shows_what_the_rules_allow() {
         let reader = json!({ "annotations": { "readOnlyHint": true } });
-        let scopes = BTreeSet::from(["files".to_owned()]);
+        let scopes = Some(BTreeSet::from(["files".to_owned()]));
         for (rules, name, tool, scopes, expected) in [
-            (json!({}), "read", &reader, None, true),
-            (json!({ "allow": ["read*"] }), "read", &reader, None, true),
-            (json!({ "allow": ["read*"] }), "write", &reader, None, false),
-            (json!({ "allow": [] }), "read", &reader, None, false),
-            (json!({ "allow": ["*"], "deny": ["read"] }), "read", &reader, None, false),
-            (json!({ "annotations": { "read_only": true } }), "read", &reader, None, true),
-            (json!({ "annotations": { "read_only": true } }), "read", &json!({}), None, false),
-            (json!({ "annotations": { "destructive": false } }), "read", &json!({}), None, false),
-            (json!({ "annotations": { "destructive": false } }), "read", &reader, None, true),
-            (json!({ "scopes": { "read": ["files"] } }), "read", &reader, None, false),
-            (json!({ "scopes": { "read": ["files"] } }), "read", &reader, Some(&scopes), true),
-            (json!({ "scopes": { "*": ["files", "more"] } }), "read", &reader, Some(&scopes), false),
-            (json!({ "scopes": { "other": ["more"] } }), "read", &reader, None, true),
+            (json!({}), "read", &reader, &None, true),
+            (json!({ "allow": ["read*"] }), "read", &reader, &None, true),
+            (json!({ "allow": ["read*"] }), "write", &reader, &None, false),
+            (json!({ "allow": [] }), "read", &reader, &None, false),
+            (json!({ "allow": ["*"], "deny": ["read"] }), "read", &reader, &None, false),
+            (json!({ "annotations": { "read_only": true } }), "read", &reader, &None, true),
+            (json!({ "annotations": { "read_only": true } }), "read", &json!({}), &None, false),
+            (json!({ "annotations": { "destructive": false } }), "read", &json!({}), &None, false),
+            (json!({ "annotations": { "destructive": false } }), "read", &reader, &None, true),
+            (json!({ "scopes": { "read": ["files"] } }), "read", &reader, &None, false),
+            (json!({ "scopes": { "read": ["files"] } }), "read", &reader, &scopes, true),
+            (json!({ "scopes": { "*": ["files", "more"] } }), "read", &reader, &scopes, false),
+            (json!({ "scopes": { "other": ["more"] } }), "read", &reader, &None, true),
+            // Rules hold for all names of an item.
+            (json!({ "deny": ["server__*"] }), "read", &reader, &None, false),
+            (json!({ "allow": ["server__read"] }), "read", &reader, &None, true),
+            (json!({ "scopes": { "server__read": ["more"] } }), "read", &reader, &scopes, false),
         ] {
             let parsed: Rules = serde_json::from_value(rules.clone()).expect("rules");
             let tool: JsonObject = mcpgen_types::from_value(tool.clone()).expect("an object");
-            assert_eq!(parsed.show(&Subject::name(name), &tool, scopes), expected, "{rules} {name} {tool}");
+            let names = [name, "server__read"].map(Subject::name);
+            assert_eq!(parsed.allow(&names) && parsed.permit(&names, &tool, scopes), expected, "{rules} {name} {tool}");
         }
     }
 }

@@ -2,39 +2,32 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use mcpgen_bridge::catalog::{Catalog, Kind, Memory, Prefix, ServerList};
-use mcpgen_bridge::{Downstream, LinkDown, LinkEvent, OnLinkEvent, Relay, RelayOptions, ServerLink, Watch};
-use mcpgen_sdk::jsonrpc::errors;
+use mcpgen_bridge::catalog::{Catalog, Kind, Lists, ServerList};
+use mcpgen_bridge::{
+    Downstream, LinkDown, LinkEvent, OnLinkEvent, Relay, RelayOptions, ResourceSubscriptions, ServerLink, Subscription,
+};
+use mcpgen_sdk::protocol::ContextExt;
 use mcpgen_sdk::protocol::Level;
 use mcpgen_sdk::protocol::change::{Change, is_part};
+use mcpgen_sdk::protocol::errors::resource_not_found;
 use mcpgen_sdk::router::AnyNotification;
-use mcpgen_sdk::server::subscriptions::{MAX_RESOURCE_SUBSCRIPTIONS, MAX_SUBSCRIPTION_BYTES};
 use mcpgen_sdk::util::error_chain;
 use mcpgen_types::{ErrorCode, ErrorObject, Revision};
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
-use crate::connect::{Processes, Upstream};
-use crate::pins::Pins;
-use crate::policy::Rules;
+use crate::connect::Upstream;
+use crate::pins::COMPARE_TIMEOUT;
+use crate::policy::Scopes;
+use crate::servers::Servers;
 
 /// How long a list waits for servers that are not connected yet. The client is notified when they are.
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// What all clients share.
-pub(crate) struct Servers {
-    pub(crate) names: Vec<String>,
-    pub(crate) upstreams: Vec<Arc<Upstream>>,
-    /// The rules of each server for its tools, prompts and resources.
-    pub(crate) rules: Vec<[Rules; 3]>,
-    pub(crate) prefix: Prefix,
-    pub(crate) pins: Option<Arc<Pins>>,
-    pub(crate) processes: Processes,
-    pub(crate) memory: Arc<Memory>,
-}
 
 /// A client and its connections to the servers. Dropping it ends them. If the configuration changes, another session of the
 /// client takes over the connections to unchanged servers.
@@ -42,78 +35,37 @@ pub(crate) struct Session {
     pub(crate) client: Arc<Downstream>,
     pub(crate) servers: Arc<Servers>,
     links: Vec<Arc<ServerLink>>,
-    lists: Mutex<Lists>,
+    pub(crate) lists: Lists,
     /// Locked while lists are read that several calls need.
     reading: tokio::sync::Mutex<()>,
     /// The log level that the client has set.
     level: Mutex<Option<Level>>,
     pub(crate) subscriptions: Arc<Subscriptions>,
-}
-
-/// What the servers list, as far as the client has asked for it.
-#[derive(Default)]
-struct Lists {
-    of_kind: [Vec<ServerList>; 4],
-    /// Counts the changes of each list.
-    changes: [Vec<u64>; 4],
-    /// The number of changes when each list was last read; `None` if it was not.
-    read_at: [Vec<Option<u64>>; 4],
-    catalog: Arc<Catalog>,
+    /// Whether another session has replaced this one.
+    is_replaced: AtomicBool,
 }
 
 /// The resources that the client has subscribed to, by the URI that it sees.
-#[derive(Default)]
-pub(crate) struct Subscriptions(Mutex<HashMap<String, Subscribed>>);
+pub(crate) type Subscriptions = ResourceSubscriptions<Target>;
 
-/// A resource that the client has subscribed to.
-struct Subscribed {
-    /// The number of subscriptions.
-    count: usize,
-    upstream: Arc<Upstream>,
-    uri: String,
-    revision: Revision,
-    /// `None` while the server is not connected.
-    watch: Option<Watch>,
+/// What a client has subscribed to.
+#[derive(Clone)]
+pub(crate) struct Target {
+    caller: Caller,
+    /// The name of the server and the URI that it uses, once they are known.
+    resource: Option<(String, String)>,
 }
 
-impl Subscriptions {
-    /// Ends a subscription to a resource.
-    pub(crate) fn remove(&self, seen: &str) {
-        let mut subscriptions = self.0.lock();
-        if let Some(subscribed) = subscriptions.get_mut(seen) {
-            subscribed.count -= 1;
-            if subscribed.count == 0 {
-                subscriptions.remove(seen);
-            }
-        }
-    }
+/// Who asks for a resource.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) revision: Revision,
+    pub(crate) scopes: Scopes,
+}
 
-    /// Returns whether the client has subscribed to a resource, and is notified of its changes.
-    pub(crate) fn contains(&self, seen: &str) -> bool {
-        self.0.lock().get(seen).is_some_and(|subscribed| subscribed.watch.is_some())
-    }
-
-    /// Fails if another resource would exceed the limits of a client.
-    fn check_space(&self, seen: &str) -> Result<(), ErrorObject> {
-        let subscriptions = self.0.lock();
-        let bytes: usize = subscriptions.keys().map(String::len).sum();
-        let is_full = subscriptions.len() >= MAX_RESOURCE_SUBSCRIPTIONS || bytes + seen.len() > MAX_SUBSCRIPTION_BYTES;
-        match is_full && !subscriptions.contains_key(seen) {
-            true => Err(errors::limit_exceeded("too many resource subscriptions; unsubscribe from others first")),
-            false => Ok(()),
-        }
-    }
-
-    /// Removes the watches of a server, and returns its resources: as the client sees them, their URI, and the revision of the
-    /// client.
-    fn lose(&self, upstream: &Arc<Upstream>) -> Vec<(String, String, Revision)> {
-        let mut subscriptions = self.0.lock();
-        let of_server = subscriptions.iter_mut().filter(|(_, it)| Arc::ptr_eq(&it.upstream, upstream));
-        let lost = of_server.map(|(seen, it)| {
-            it.watch = None;
-            (seen.clone(), it.uri.clone(), it.revision)
-        });
-        lost.collect()
+impl Target {
+    fn is_of(&self, server: &str) -> bool {
+        self.resource.as_ref().is_some_and(|(name, _)| name == server)
     }
 }
 
@@ -128,17 +80,16 @@ impl Session {
     }
 
     fn create(client: Arc<Downstream>, servers: Arc<Servers>, before: Option<&Self>) -> Arc<Self> {
-        let position = |upstream: &Arc<Upstream>| {
-            before.and_then(|before| before.servers.upstreams.iter().position(|it| Arc::ptr_eq(it, upstream)))
+        let kept = |upstream: &Arc<Upstream>| {
+            before.and_then(|before| {
+                Some((before, before.servers.upstreams.iter().position(|it| Arc::ptr_eq(it, upstream))?))
+            })
         };
-        let kept: Vec<Option<(&Self, usize)>> =
-            servers.upstreams.iter().map(|upstream| before.zip(position(upstream))).collect();
+        let kept: Vec<Option<(&Self, usize)>> = servers.upstreams.iter().map(kept).collect();
         let link = |(upstream, kept): (&Arc<Upstream>, &Option<(&Self, usize)>)| match kept {
             Some((before, at)) => Arc::clone(&before.links[*at]),
             None => {
-                let options = RelayOptions::default()
-                    .with_server_name(Arc::clone(&upstream.name))
-                    .with_names_asking_server(servers.names.len() > 1);
+                let options = RelayOptions::default().with_server_name(Arc::clone(&upstream.name));
                 let (connecting, processes) = (Arc::clone(upstream), servers.processes.clone());
                 let connect = move |builder| {
                     let (upstream, processes) = (Arc::clone(&connecting), processes.clone());
@@ -147,30 +98,39 @@ impl Session {
                 Arc::new(ServerLink::new(Arc::clone(&client), options, Arc::new(connect)))
             }
         };
-        let mut lists = Lists::default();
-        for kind in Kind::ALL.map(|kind| kind as usize) {
-            for kept in &kept {
-                let (list, changes, read_at) = kept.map_or_else(Default::default, |(before, at)| {
-                    let lists = before.lists.lock();
-                    (lists.of_kind[kind][at].clone(), lists.changes[kind][at], lists.read_at[kind][at])
-                });
-                lists.of_kind[kind].push(list);
+        let lists =
+            Lists::new(&servers.names, servers.config.prefix, &servers.memory, |kind, server| match kept[server] {
                 // The pins may have changed, and changes during the takeover go to the session before.
-                lists.changes[kind].push(changes + u64::from(kept.is_some()));
-                lists.read_at[kind].push(read_at);
-            }
-        }
+                Some((before, at)) => {
+                    let list = before.lists.get(kind, at);
+                    ServerList { changes: list.changes + 1, ..list }
+                }
+                None => ServerList::default(),
+            });
         let links: Vec<_> = servers.upstreams.iter().zip(&kept).map(link).collect();
+        client.set_names_servers(servers.names.len() > 1);
         let session = Arc::new(Self {
             links,
             client,
-            lists: Mutex::new(lists),
+            lists,
             reading: tokio::sync::Mutex::default(),
             level: Mutex::new(before.and_then(|before| *before.level.lock())),
             subscriptions: before.map(|before| Arc::clone(&before.subscriptions)).unwrap_or_default(),
+            is_replaced: AtomicBool::new(false),
             servers,
         });
-        session.rebuild(&mut session.lists.lock());
+        if let Some(before) = before {
+            before.is_replaced.store(true, Ordering::SeqCst);
+            // Ends what the rules forbid now, and what was at a server that is replaced.
+            for subscribed in session.subscriptions.lock().values_mut() {
+                let Some((name, uri)) = &subscribed.target.resource else { continue };
+                let server = session.servers.names.iter().position(|known| known == name);
+                let permits = |at: &usize| session.servers.permits_uri((*at, uri), &subscribed.target.caller.scopes);
+                if server.filter(permits).is_none_or(|at| kept[at].is_none()) {
+                    subscribed.watch = None;
+                }
+            }
+        }
         for (server, link) in session.links.iter().enumerate() {
             let session = Arc::downgrade(&session);
             let on_event: OnLinkEvent = Arc::new(move |event| {
@@ -187,22 +147,18 @@ impl Session {
         session
     }
 
-    /// Subscribes to resources of servers that were replaced, and notifies the client, after a change of the configuration.
+    /// After a change to the configuration, subscribes to resources again, and notifies the client.
     pub(crate) async fn begin(&self) {
-        let is_ours = |it: &Subscribed| self.servers.upstreams.iter().any(|known| Arc::ptr_eq(known, &it.upstream));
-        for subscribed in self.subscriptions.0.lock().values_mut().filter(|it| !is_ours(it)) {
-            subscribed.watch = None;
-            let name = &subscribed.upstream.name;
-            if let Some(server) = self.servers.upstreams.iter().position(|upstream| upstream.name == *name) {
-                subscribed.upstream = Arc::clone(&self.servers.upstreams[server]);
+        if self.check_current().is_err() {
+            return;
+        }
+        for server in 0..self.links.len() {
+            if !self.pending(server).is_empty() {
                 self.start(server);
+                self.restore_subscriptions(server).await;
             }
         }
-        let mut changes: Vec<_> = Kind::ALL.into_iter().filter(|kind| self.is_known(*kind)).map(Kind::change).collect();
-        changes.dedup();
-        for change in changes {
-            self.notify_client(&change).await;
-        }
+        self.notify_of_lists(Kind::ALL.into_iter()).await;
     }
 
     /// Begins to connect to a server, unless it has already begun.
@@ -236,18 +192,18 @@ impl Session {
                 if let (Some(level), Some(relay)) = (level, self.links[server].connected()) {
                     let _ = tokio::time::timeout(LIST_TIMEOUT, relay.set_log_level(level)).await;
                 }
-                self.restore_subscriptions(server).await;
                 self.lists_changed(server, Kind::ALL.into_iter()).await;
+                self.restore_subscriptions(server).await;
             }
             LinkEvent::Ended => {
-                self.subscriptions.lose(&self.servers.upstreams[server]);
-                {
-                    let mut lists = self.lists.lock();
-                    for of_kind in &mut lists.of_kind {
-                        of_kind[server].is_available = false;
-                    }
-                    self.rebuild(&mut lists);
+                let name = &self.servers.names[server];
+                for subscribed in self.subscriptions.lock().values_mut().filter(|it| it.target.is_of(name)) {
+                    subscribed.watch = None;
                 }
+                for kind in Kind::ALL {
+                    self.lists.update(kind, server, |list| list.is_available = false);
+                }
+                self.lists.rebuild();
                 self.lists_changed(server, Kind::ALL.into_iter()).await;
             }
             LinkEvent::Changed(Change::Resource(uri)) => {
@@ -263,37 +219,37 @@ impl Session {
     }
 
     /// Returns a changed resource as the client sees it: under each URI by which it has subscribed to the resource, or to one
-    /// that it is a part of.
+    /// that it is a part of. Leaves out what the rules forbid.
     fn seen_changes(&self, server: usize, uri: &str) -> Vec<String> {
-        let upstream = &self.servers.upstreams[server];
-        let subscriptions = self.subscriptions.0.lock();
-        let covering =
-            subscriptions.iter().filter(|(_, it)| Arc::ptr_eq(&it.upstream, upstream) && is_part(uri, &it.uri));
-        let seen: Vec<_> = covering.map(|(seen, it)| format!("{seen}{}", &uri[it.uri.len()..])).collect();
+        let subscriptions = self.subscriptions.lock();
+        let of_server = subscriptions.iter().filter(|(_, it)| it.target.is_of(&self.servers.names[server]));
+        let covering: Vec<_> = of_server
+            .filter_map(|(seen, it)| {
+                let (_, whole) = it.target.resource.as_ref().filter(|(_, whole)| is_part(uri, whole))?;
+                Some((format!("{seen}{}", &uri[whole.len()..]), it.target.caller.scopes.clone()))
+            })
+            .collect();
         drop(subscriptions);
-        match seen.is_empty() {
-            true => vec![self.catalog().seen_uri(&self.servers.names, server, uri)],
-            false => seen,
-        }
+        let seen = match covering.is_empty() {
+            true => vec![(self.lists.catalog().seen_uri(&self.servers.names, server, uri), None)],
+            false => covering,
+        };
+        let permitted = seen.into_iter().filter(|(_, scopes)| self.servers.permits_uri((server, uri), scopes));
+        permitted.map(|(seen, _)| seen).collect()
     }
 
     /// Records that lists of a server have changed, and notifies the client of those that it knows.
-    async fn lists_changed(&self, server: usize, kinds: impl Iterator<Item = Kind>) {
-        let mut changes = Vec::new();
-        for kind in kinds {
-            self.lists.lock().changes[kind as usize][server] += 1;
-            if self.is_known(kind) && !changes.contains(&kind.change()) {
-                changes.push(kind.change());
-            }
-        }
+    async fn lists_changed(&self, server: usize, kinds: impl Iterator<Item = Kind> + Clone) {
+        kinds.clone().for_each(|kind| self.lists.update(kind, server, |list| list.changes += 1));
+        self.notify_of_lists(kinds).await;
+    }
+
+    async fn notify_of_lists(&self, kinds: impl Iterator<Item = Kind>) {
+        let mut changes: Vec<_> = kinds.filter(|kind| self.lists.is_known(*kind)).map(Kind::change).collect();
+        changes.dedup();
         for change in changes {
             self.notify_client(&change).await;
         }
-    }
-
-    /// Returns whether the client has asked for lists of this kind.
-    fn is_known(&self, kind: Kind) -> bool {
-        self.lists.lock().read_at[kind as usize].iter().any(Option::is_some)
     }
 
     /// Notifies the client of a change. A client that is not ready has not asked for lists yet, and is not waited for.
@@ -303,56 +259,34 @@ impl Session {
         }
     }
 
-    fn rebuild(&self, lists: &mut Lists) {
-        let Servers { names, prefix, memory, .. } = &*self.servers;
-        lists.catalog = Arc::new(Catalog::new(names, &lists.of_kind, *prefix, memory));
-    }
-
-    /// Returns whether a list of a server has not changed since it was read.
-    pub(crate) fn is_current(&self, kind: Kind, server: usize) -> bool {
-        let lists = self.lists.lock();
-        lists.read_at[kind as usize][server] == Some(lists.changes[kind as usize][server])
-    }
-
-    /// Returns whether a list of a server has been read since the server was connected.
-    pub(crate) fn is_listed(&self, kind: Kind, server: usize) -> bool {
-        self.lists.lock().of_kind[kind as usize][server].is_available
-    }
-
-    /// Returns what the servers have listed so far.
-    pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        Arc::clone(&self.lists.lock().catalog)
-    }
-
     /// Returns why lists of a server could not be read.
     pub(crate) fn list_failures(&self, server: usize) -> Vec<String> {
-        let lists = self.lists.lock();
-        let failures = Kind::ALL.into_iter().filter_map(|kind| {
-            let failure = lists.of_kind[kind as usize][server].failure.as_ref()?;
-            Some(format!("{}: {failure}", kind.method()))
-        });
-        failures.collect()
+        let failure = |kind: Kind| Some(format!("{}: {}", kind.method(), self.lists.get(kind, server).failure?));
+        Kind::ALL.into_iter().filter_map(failure).collect()
+    }
+
+    fn are_available(&self, kinds: &[Kind]) -> bool {
+        let is_available = |kind, server| self.lists.get(kind, server).is_available;
+        (0..self.links.len()).all(|server| kinds.iter().all(|kind| is_available(*kind, server)))
     }
 
     /// Returns the lists of these kinds. Asks servers whose lists are not known or have changed; with `all`, all servers.
     pub(crate) async fn list(&self, kinds: &[Kind], all: bool) -> Arc<Catalog> {
         let _reading = if all { None } else { Some(self.reading.lock().await) };
         let reads = kinds.iter().flat_map(|kind| (0..self.links.len()).map(|server| (*kind, server)));
-        let reads: Vec<_> = reads.filter(|(kind, server)| all || !self.is_current(*kind, *server)).collect();
+        let reads: Vec<_> = reads.filter(|(kind, server)| all || !self.lists.is_current(*kind, *server)).collect();
         if reads.is_empty() {
-            return self.catalog();
+            return self.lists.catalog();
         }
         join_all(reads.into_iter().map(|(kind, server)| self.read_list(kind, server))).await;
-        let mut lists = self.lists.lock();
-        self.rebuild(&mut lists);
-        Arc::clone(&lists.catalog)
+        self.lists.rebuild()
     }
 
     /// Reads a list of a server. The list of a server that is not available stays as it was, but clients do not see it.
     async fn read_list(&self, kind: Kind, server: usize) {
         let (upstream, Servers { pins, memory, .. }) = (&self.servers.upstreams[server], &*self.servers);
         let name = &upstream.name;
-        let before = self.lists.lock().changes[kind as usize][server];
+        let before = self.lists.get(kind, server).changes;
         let read = async {
             // The log says why a server is not available.
             let relay = self.connect(server).await.map_err(|_| None)?;
@@ -364,22 +298,26 @@ impl Session {
         let read = tokio::time::timeout(LIST_TIMEOUT, read).await;
         let read = read.unwrap_or_else(|_| Err(Some(format!("no response within {} s", LIST_TIMEOUT.as_secs()))));
         let findings = match (&read, pins) {
-            (Ok(list), Some(pins)) if kind == Kind::Tool => pins.findings(name, &list.items).await,
+            (Ok(list), Some(pins)) if kind == Kind::Tool => {
+                pins.findings(name, &list.items, Instant::now() + COMPARE_TIMEOUT).await
+            }
             _ => HashMap::new(),
         };
-        let mut lists = self.lists.lock();
-        // After a failure, the list is read again once the server is connected or says that the list has changed.
-        lists.read_at[kind as usize][server] = Some(before);
-        let list = &mut lists.of_kind[kind as usize][server];
-        match read {
-            Ok(items) => *list = ServerList { items: Some(items), failure: None, is_available: true, findings },
-            Err(why) => {
-                if let Some(why) = &why {
-                    tracing::warn!("[{name}] {}: {why}", kind.method());
+        self.lists.update(kind, server, |list| {
+            // After a failure, the list is read again once the server is connected or says that the list has changed.
+            list.read_at = Some(before);
+            match read {
+                Ok(items) => {
+                    (list.items, list.failure, list.is_available, list.findings) = (Some(items), None, true, findings);
                 }
-                (list.is_available, list.failure) = (false, why.map(Into::into));
+                Err(why) => {
+                    if let Some(why) = &why {
+                        tracing::warn!("[{name}] {}: {why}", kind.method());
+                    }
+                    (list.is_available, list.failure) = (false, why.map(Into::into));
+                }
             }
-        }
+        });
     }
 
     /// Sets the log level of all servers.
@@ -393,43 +331,98 @@ impl Session {
 
     /// Passes a notification of the client on to all servers.
     pub(crate) async fn notify(&self, notification: &AnyNotification) {
+        if notification.method == "notifications/initialized" {
+            return self.client.ready(notification.context.revision());
+        }
         let relays: Vec<_> = self.relays().collect();
         join_all(relays.iter().map(|relay| relay.notify_server(notification.clone()))).await;
     }
 
-    /// Subscribes to a resource.
-    pub(crate) async fn subscribe(
-        &self,
-        seen: &str,
-        (server, uri): (usize, String),
-        revision: Revision,
-    ) -> Result<(), ErrorObject> {
-        self.subscriptions.check_space(seen)?;
-        let watch = match self.subscriptions.contains(seen) {
-            true => None,
-            false => Some(self.relay(server).await?.watch(&uri, revision).await?),
-        };
-        let upstream = Arc::clone(&self.servers.upstreams[server]);
-        let new = Subscribed { count: 0, upstream, uri, revision, watch: None };
-        let mut subscriptions = self.subscriptions.0.lock();
-        let subscribed = subscriptions.entry(seen.to_owned()).or_insert(new);
-        subscribed.count += 1;
-        subscribed.watch = watch.or_else(|| subscribed.watch.take());
-        Ok(())
+    /// Returns the server of a resource, and the URI that the server uses.
+    pub(crate) async fn resource(&self, seen: &str, caller: &Caller) -> Result<(usize, String), ErrorObject> {
+        let not_found = || resource_not_found(caller.revision, seen);
+        // Parsers of URLs ignore these, so the rules could not hold for them.
+        if seen.trim() != seen || seen.contains(char::is_control) {
+            return Err(not_found());
+        }
+        let catalog = self.list(&[Kind::Resource, Kind::Template], false).await;
+        let found = catalog.resource(&self.servers.names, seen);
+        found.filter(|(at, uri)| self.servers.permits_uri((*at, uri), &caller.scopes)).ok_or_else(not_found)
     }
 
-    /// Subscribes again after a server was lost. Its resources may have changed meanwhile.
+    /// Subscribes to a resource. If its server is not available, the client is notified of changes once it is.
+    pub(crate) async fn subscribe(&self, seen: &str, caller: Caller) -> Result<Subscription<Target>, ErrorObject> {
+        let resource = match self.resource(seen, &caller).await {
+            Ok((server, uri)) => Some((self.servers.names[server].clone(), uri)),
+            // A server that is not available may have it.
+            Err(_) if !self.are_available(&[Kind::Resource, Kind::Template]) => None,
+            Err(unknown) => return Err(unknown),
+        };
+        let target = Target { caller, resource };
+        let subscription = self.subscriptions.add(seen, target.clone())?;
+        self.check_current()?;
+        if !self.subscriptions.contains(seen) {
+            self.watch(seen, target).await?;
+        }
+        Ok(subscription)
+    }
+
+    /// Fails if the configuration has changed, and another session did not see what this one has just changed.
+    fn check_current(&self) -> Result<(), ErrorObject> {
+        let changed = "the configuration has changed meanwhile; send the request again";
+        match self.is_replaced.load(Ordering::SeqCst) {
+            true => Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, changed)),
+            false => Ok(()),
+        }
+    }
+
+    /// Subscribes to a resource at its server. Returns `false` if the server is not available, or is not known.
+    async fn watch(&self, seen: &str, Target { caller, resource }: Target) -> Result<bool, ErrorObject> {
+        let known = match resource {
+            Some((name, uri)) => {
+                let server = self.servers.names.iter().position(|known| *known == name);
+                server.zip(Some(uri)).filter(|(at, uri)| self.servers.permits_uri((*at, uri), &caller.scopes))
+            }
+            None => self.resource(seen, &caller).await.ok(),
+        };
+        let Some((server, uri)) = known else { return Ok(false) };
+        let Some(relay) = self.links[server].connected() else { return Ok(false) };
+        let watch = relay.watch_patiently(&uri, caller.revision).await?;
+        let mut subscriptions = self.subscriptions.lock();
+        // A session that has replaced this one subscribes itself.
+        if let (Some(subscribed), Ok(())) = (subscriptions.get_mut(seen), self.check_current()) {
+            subscribed.target.resource = Some((self.servers.names[server].clone(), uri));
+            subscribed.watch = Some(watch);
+        }
+        Ok(true)
+    }
+
+    /// Returns what the client has subscribed to, and a server may have, while the server was not available.
+    fn pending(&self, server: usize) -> Vec<(String, Target)> {
+        let may_be_of = |it: &Target| it.resource.is_none() || it.is_of(&self.servers.names[server]);
+        let subscriptions = self.subscriptions.lock();
+        let pending = subscriptions.iter().filter(|(_, it)| it.watch.is_none() && may_be_of(&it.target));
+        pending.map(|(seen, it)| (seen.clone(), it.target.clone())).collect()
+    }
+
+    /// Subscribes to pending resources that a server may have. They may have changed meanwhile.
     async fn restore_subscriptions(&self, server: usize) {
-        let (upstream, Some(relay)) = (&self.servers.upstreams[server], self.links[server].connected()) else { return };
-        for (seen, uri, revision) in self.subscriptions.lose(upstream) {
-            match relay.watch(&uri, revision).await {
-                Ok(watch) => {
-                    if let Some(subscribed) = self.subscriptions.0.lock().get_mut(&seen) {
-                        subscribed.watch = Some(watch);
-                    }
-                    self.notify_client(&Change::Resource(seen)).await;
-                }
-                Err(error) => tracing::warn!("[{}] cannot subscribe to {uri:?} again: {error}", upstream.name),
+        if self.subscriptions.lock().is_empty() {
+            return;
+        }
+        let (names, catalog) = (&self.servers.names, self.list(&[Kind::Resource, Kind::Template], false).await);
+        for (seen, subscribed) in self.subscriptions.lock().iter_mut() {
+            let found = catalog.resource(names, seen).is_some_and(|(owner, _)| owner == server);
+            // While the server was not available, another one seemed to have the resource.
+            if found && !subscribed.target.is_of(&names[server]) {
+                (subscribed.target.resource, subscribed.watch) = (None, None);
+            }
+        }
+        for (seen, target) in self.pending(server) {
+            match self.watch(&seen, target).await {
+                Ok(true) => self.notify_client(&Change::Resource(seen)).await,
+                Ok(false) => {}
+                Err(error) => tracing::warn!("cannot subscribe to {seen:?} again: {error}"),
             }
         }
     }

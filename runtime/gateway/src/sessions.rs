@@ -18,10 +18,9 @@ use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::session::{Servers, Session};
+use crate::servers::Servers;
+use crate::session::Session;
 
-/// The maximum size of what a client declares about itself, in bytes.
-const MAX_DECLARED: usize = 64 << 10;
 /// How long the session of modern clients is kept without requests. Calls wait for input for up to 15 minutes.
 const IDLE: Duration = Duration::from_secs(20 * 60);
 
@@ -65,6 +64,11 @@ impl Sessions {
         Arc::new_cyclic(|myself| Self { ours, servers, max, entries: Mutex::default(), myself: myself.clone() })
     }
 
+    /// Returns the servers of the current configuration.
+    pub(crate) fn servers(&self) -> Arc<Servers> {
+        Arc::clone(&self.servers.lock())
+    }
+
     /// Returns how many of all clients one principal can have.
     pub(crate) fn per_principal(max: usize) -> usize {
         (max / 4).max(1)
@@ -88,9 +92,6 @@ impl Sessions {
         let peer = context.peer().of_connection();
         let of_connection = if is_legacy { peer.peer_info() } else { None };
         let Some(info) = context.peer_info().cloned().or(of_connection) else { return Ok(None) };
-        if info.capabilities.text().len() + info.implementation.text().len() > MAX_DECLARED {
-            return Err(errors::invalid_params_in_words(&format!("a client can declare at most {MAX_DECLARED} bytes")));
-        }
         let principal: Option<Arc<str>> = context.principal().cloned().map(|principal: Principal| principal.into());
         let key = match is_legacy {
             true => Key::Connection(peer.connection_key()),
@@ -113,27 +114,23 @@ impl Sessions {
             (false, false) => Some(None),
         };
         let evicted = evicted.ok_or_else(|| errors::limit_exceeded("too many clients; try again later"))?;
-        let servers = Arc::clone(&self.servers.lock());
-        let session = Session::new(Downstream::new(&self.ours, Greeting::from(&*info)), servers);
+        let session = Session::new(Downstream::new(&self.ours, Greeting::from(&*info)), self.servers());
         let (sessions, removed) = (self.myself.clone(), key.clone());
-        let removal = if is_legacy {
+        if is_legacy {
             session.client.connected(peer.clone());
-            tokio::spawn(async move {
-                peer.disconnected().await;
-                if let Some(sessions) = sessions.upgrade() {
-                    sessions.remove_if(&removed, |_| true);
+        }
+        let removal = tokio::spawn(async move {
+            let mut is_removed = false;
+            while !is_removed {
+                match is_legacy {
+                    true => peer.disconnected().await,
+                    false => tokio::time::sleep(IDLE).await,
                 }
-            })
-        } else {
-            tokio::spawn(async move {
-                let mut is_removed = false;
-                while !is_removed {
-                    tokio::time::sleep(IDLE).await;
-                    let Some(sessions) = sessions.upgrade() else { return };
-                    is_removed = sessions.remove_if(&removed, |entry| is_idle(entry) && entry.used.elapsed() >= IDLE);
-                }
-            })
-        };
+                let Some(sessions) = sessions.upgrade() else { return };
+                let has_ended = |entry: &Entry| is_legacy || (is_idle(entry) && entry.used.elapsed() >= IDLE);
+                is_removed = sessions.remove_if(&removed, has_ended);
+            }
+        });
         let entry = Entry { session: Arc::clone(&session), principal, used: now, removal: removal.abort_handle() };
         entries.insert(key, entry);
         drop(entries);

@@ -40,7 +40,7 @@ pub fn name(method: &str, view: &RequestView<'_>) -> Option<String> {
     name.filter(|_| is_named(method)).and_then(|name| name.string().ok())
 }
 
-/// Whether this is a method of `io.modelcontextprotocol/tasks` that names a task.
+/// Returns whether this is a method of `io.modelcontextprotocol/tasks` that names a task.
 fn names_task(method: &str) -> bool {
     matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel")
 }
@@ -139,7 +139,7 @@ fn argument<'v>(header: &Header, arguments: &'v JsonObject) -> Option<JsonRef<'v
     found.filter(|value| !value.is_null())
 }
 
-/// `None` for objects, arrays and null.
+/// Returns a value as text for a header. `None` for objects, arrays and null.
 fn text_of(value: JsonRef<'_>) -> Option<String> {
     if let Some(number) = value.as_number() {
         return Some(whole(number.as_f64()).map_or_else(|| number.to_string(), |it| it.to_string()));
@@ -160,8 +160,8 @@ fn is_same(value: JsonRef<'_>, text: &str) -> bool {
     text_of(value).is_some_and(|expected| expected == text)
 }
 
-/// The exact integer value. `None` for other numbers, and for integers too large for an argument, which become doubles
-/// beyond 64 bits.
+/// Returns the exact integer value. `None` for other numbers, and for integers of more than 64 bits, which become
+/// doubles in arguments.
 fn integer(text: &str) -> Option<i128> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -177,7 +177,7 @@ fn integer(text: &str) -> Option<i128> {
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
 }
 
-/// The number as an integer, if it is whole and every JSON parser represents it exactly.
+/// Returns the number as an integer, if it is whole and every JSON parser represents it exactly.
 fn whole(number: f64) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "the number is whole and below 2^53")]
     let is_one = || number as i64;

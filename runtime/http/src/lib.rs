@@ -2,8 +2,8 @@
 //!
 //! In revisions up to 2025-11-25, a client opens a session with `initialize` and can resume interrupted streams. Since
 //! 2026-07-28 there are no sessions: every request is self-contained, and its headers repeat parts of the body so that
-//! intermediaries can route it without parsing. [`server`] serves both on one endpoint. [`client`] detects which of
-//! them a server supports.
+//! intermediaries can route it without parsing. [`server`] serves all revisions on one endpoint. [`client`] detects
+//! which of them a server supports.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

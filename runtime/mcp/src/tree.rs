@@ -2,8 +2,8 @@
 
 use mcpgen_types::{Json, Value};
 
-/// The largest value that is turned into a tree, by entries in its index. The tree takes at most about 80 MB, plus its
-/// strings.
+/// The maximum number of index entries of a value that is turned into a tree. The tree takes at most about 80 MB, plus
+/// its strings.
 const MAX_TREE_ENTRIES: usize = 400_000;
 
 /// Builds the tree of a peer's value. `None` if the value is too large: small objects take 90 times the memory of their

@@ -8,15 +8,15 @@
 //! # }
 //! ```
 //!
-//! Each request and notification has a span on both sides, of kind client where it is sent and server where it is
-//! received. Its duration is recorded in `mcp.client.operation.duration` or `mcp.server.operation.duration`, and that
-//! of legacy sessions in `mcp.client.session.duration` and `mcp.server.session.duration`.
+//! Each request and notification has a span of kind client where it is sent, and one of kind server where it is
+//! received. Its duration is recorded in `mcp.client.operation.duration` or `mcp.server.operation.duration`. The
+//! duration of a legacy session is recorded in `mcp.client.session.duration` or `mcp.server.session.duration`.
 //!
 //! These metrics have no names in the conventions yet:
 //!
 //! | name | unit | attributes | description |
 //! |---|---|---|---|
-//! | `mcp.client.active_requests`, `mcp.server.active_requests` | `{request}` | `mcp.method.name` (`_OTHER` for methods of no revision) | requests that were sent or received, without a response |
+//! | `mcp.client.active_requests`, `mcp.server.active_requests` | `{request}` | `mcp.method.name` (`_OTHER` for methods of no revision) | requests in flight: sent or received, and without a response yet |
 //! | `mcp.client.send_queue.size`, `mcp.server.send_queue.size` | `By` | | messages that are queued for peers; [`Limits::outbox_bytes`](mcpgen_runtime::Limits) limits each connection |
 //! | `mcp.server.active_sessions` | `{session}` | | sessions of HTTP clients that this process runs |
 //! | `mcp.server.store.operation.duration` | `s` | `mcp.store.operation`; `error.type`: `unavailable`, `undelivered`, `full`, `corrupt` or `cancelled` | an operation of a [shared store](mcpgen_mcp::replicas): `session.create`, `.locate`, `.record`, `.renew`, `.remove` and `.leave`, `event.append`, `.streams` and `.remove_stream`, `exchange.forward` (until the head of the response), `change.publish`, `rate_limit.check`, `request_state.record` |
@@ -27,14 +27,20 @@
 //!
 //! Arguments and results are never recorded.
 //!
+//! With the feature `otlp`, `export` sets the providers and exports with OTLP.
+//!
 //! [semantic conventions for MCP]: https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
 
 mod counted;
+#[cfg(feature = "otlp")]
+mod export;
 mod metadata;
 mod scope;
 mod store;
 mod telemetry;
 
+#[cfg(feature = "otlp")]
+pub use export::{Exported, export};
 pub use mcpgen_mcp::telemetry::AlreadyInstalled;
 
 /// Records traces and metrics for all servers and clients of the process.

@@ -157,7 +157,7 @@ impl OpenTelemetry {
             Role::Client => (&self.0.client_operations, &self.0.client_requests),
         };
         let active = message.id.map(|_| {
-            // Peers choose the names of other methods.
+            // Peers can make up names, so recording all of them could create any number of time series.
             let method = MethodSpec::newest(message.method).map_or(OTHER, |spec| spec.method);
             let method = KeyValue::new("mcp.method.name", method);
             requests.add(1, std::slice::from_ref(&method));
@@ -260,7 +260,7 @@ impl Observer for ConnectionTelemetry {
 
 /// A request or notification with a span, until its outcome is known.
 ///
-/// Dropped before its end, it counts as cancelled.
+/// If dropped before its outcome is known, it counts as cancelled.
 struct Operation {
     context: Context,
     durations: Histogram<f64>,

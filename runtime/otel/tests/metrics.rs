@@ -1,5 +1,5 @@
 //! Metrics of what servers hold at the moment, and of the stores that they share, as OpenTelemetry's in-memory exporter
-//! records them. A separate program, because the providers are global.
+//! records them. This is a separate program, because the providers are global.
 
 #[path = "../../sdk/tests/it/support/http_server.rs"]
 mod http_server;

@@ -1,5 +1,5 @@
-//! Traces and metrics, as OpenTelemetry's in-memory exporters record them. A separate program, because the providers
-//! are global.
+//! Traces and metrics, as OpenTelemetry's in-memory exporters record them. This is a separate program, because the
+//! providers are global.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -124,7 +124,7 @@ fn histograms(metrics: &InMemoryMetricExporter) -> BTreeMap<String, Vec<Point>> 
     // Every export contains all values since the start.
     let last = finished.last().into_iter().flat_map(|resource| resource.scope_metrics());
     for metric in last.flat_map(|scope| scope.metrics()) {
-        // `metrics.rs` tests the others.
+        // `metrics.rs` tests the other metrics.
         let AggregatedMetrics::F64(MetricData::Histogram(histogram)) = metric.data() else { continue };
         assert_eq!(metric.unit(), "s");
         for point in histogram.data_points() {
@@ -202,7 +202,7 @@ async fn one_trace_spans_client_relay_and_server() {
         let of_calls = points.iter().filter(|(_, attributes)| attributes["mcp.method.name"] == "tools/call");
         of_calls.map(|(count, _)| count).sum()
     };
-    // Two for each of the four cases, and four that fail.
+    // Two calls for each of the four cases, and four calls that fail.
     assert_eq!((calls("client"), calls("server")), (12, 12));
     for attributes in found.values().flatten().map(|(_, attributes)| attributes) {
         assert!(!attributes.contains_key("jsonrpc.request.id") && !attributes.contains_key("mcp.session.id"));

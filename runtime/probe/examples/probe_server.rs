@@ -1,6 +1,7 @@
 //! A server for the tests: `probe_server` serves standard input and output, `probe_server --http` prints a URL and
-//! serves it. With `--broken`, it returns a result that does not match the schema, with `--hostile`, texts that control a
-//! terminal, and with `--faulty FAULT`, it has one fault. It records what it receives in the file `PROBE_SERVER_RECORD`.
+//! serves it. `--broken` makes it return a result that does not match the schema, `--hostile` makes it send texts
+//! that control a terminal, and `--faulty FAULT` gives it one fault. It records what it receives in the file that the
+//! environment variable `PROBE_SERVER_RECORD` names.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -11,7 +11,7 @@ use crate::arguments::{Recipient, check_names, type_names, typed};
 use crate::failure::Failure;
 use crate::output::{self, quoted};
 
-/// The user's answers by field name. Every form gets those to its fields.
+/// The user's answers by field name. Every form gets the answers to its own fields.
 #[derive(Clone, Debug)]
 pub(crate) struct Answers(Arc<Mutex<State>>);
 
@@ -19,7 +19,7 @@ pub(crate) struct Answers(Arc<Mutex<State>>);
 struct State {
     answers: Vec<(String, String)>,
     used: HashSet<String>,
-    /// Why a question was not answered; only the first.
+    /// Why a question was not answered. Only the first reason is kept.
     failure: Option<Failure>,
 }
 

@@ -10,12 +10,12 @@ use crate::output::quoted;
 /// How many nested references and combined schemas to follow.
 const MAX_DEPTH: usize = 16;
 
-/// What an option's values are for, in messages.
+/// What gets the values of an option. Error messages name it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Recipient<'a> {
-    /// A tool gets those of `--arg`.
+    /// The tool with this name gets the values of `--arg`.
     Tool(&'a str),
-    /// A form with this message gets those of `--answer`.
+    /// The form with this message gets the values of `--answer`.
     Form(&'a str),
 }
 

@@ -10,12 +10,12 @@ use crate::output::quoted;
 
 /// How many differences a message shows.
 const SHOWN: usize = 10;
-/// How many differences are found.
+/// Maximum number of differences to return.
 const FOUND: usize = 1000;
 /// How much of two texts to show before their first difference, in characters.
 const BEFORE: usize = 20;
 
-/// One difference per line, for these kinds of lists.
+/// Returns the differences between lists of these kinds, each as one line.
 pub(crate) fn differences(old: JsonRef<'_>, new: JsonRef<'_>, kinds: &[Kind]) -> Vec<String> {
     let mut found = Vec::new();
     for kind in kinds {
@@ -30,7 +30,7 @@ pub(crate) fn differences(old: JsonRef<'_>, new: JsonRef<'_>, kinds: &[Kind]) ->
     found
 }
 
-/// The first differences, one per line, and how many more there are.
+/// Formats the first differences, one per line, and how many more there are.
 pub(crate) fn shown(differences: &[String]) -> String {
     let mut lines = differences.iter().take(SHOWN).cloned().collect::<Vec<_>>();
     if differences.len() > SHOWN {

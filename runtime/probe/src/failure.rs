@@ -110,7 +110,7 @@ impl Failure {
             | Failure::Unauthorized { .. }
             | Failure::Timeout { .. }
             | Failure::Call { .. } => CONNECTION,
-            // As in shells.
+            // The same exit code as in shells.
             Failure::Signal(number) => u8::try_from(128 + number).unwrap_or(CONNECTION),
         }
     }

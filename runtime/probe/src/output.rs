@@ -48,7 +48,7 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// If the reader closes the pipe early, that is no error.
+/// If the reader closes the pipe early, that is not an error.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

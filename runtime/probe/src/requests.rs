@@ -62,7 +62,7 @@ impl Kind {
     }
 }
 
-/// Shows the server's progress reports.
+/// Sends a request. Shows the server's progress reports.
 pub(crate) async fn request(
     client: &Client,
     method: &str,
@@ -80,7 +80,7 @@ pub(crate) async fn request(
     Ok(result)
 }
 
-/// Shows the server's progress reports. A tool that requires a task runs as one.
+/// Calls a tool, as a task if the tool requires that. Shows the server's progress reports.
 pub(crate) async fn call_tool(
     client: &Client,
     tool: &str,
@@ -174,13 +174,13 @@ impl Lists {
     }
 }
 
-/// In larger pages, problems are reported without their place: locating them takes a tree, which has 80 MB for this
+/// In larger pages, problems are reported without their place: locating them needs a tree, which takes 80 MB for this
 /// many entries.
 const MOST_ENTRIES: usize = 400_000;
-/// The most warnings about lists.
+/// The maximum number of warnings about lists.
 const MOST_WARNINGS: usize = 20;
 
-/// A list, and what does not match the schema in it.
+/// A list, and what in it does not match the schema.
 #[derive(Debug, Default)]
 pub(crate) struct List {
     pub(crate) items: Vec<Json>,
@@ -229,7 +229,7 @@ pub(crate) async fn list(client: &Client, kind: Kind, activity: &Activity) -> Re
     Err(unexpected(format!("the list has more than {}", counted(limits.pages as u64, "pages"))))
 }
 
-/// Describes what does not match the schema in a page: members of the result and of each item.
+/// Describes what in a page does not match the schema: members of the result and of each item.
 fn problems(revision: Revision, kind: Kind, page: &Json) -> Vec<String> {
     let (method, member) = (kind.method(), kind.member());
     if page.entries().is_ok_and(|entries| entries > MOST_ENTRIES) {

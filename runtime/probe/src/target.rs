@@ -66,7 +66,7 @@ impl Target {
         self.has_login() || self.headers.iter().any(|(name, _)| *name == AUTHORIZATION)
     }
 
-    /// What messages call the server.
+    /// The server's name in messages to the user.
     pub(crate) fn name(&self) -> String {
         self.url.clone().unwrap_or_else(|| self.command.join(" "))
     }
@@ -124,13 +124,14 @@ impl Connection {
         }
     }
 
-    /// Proposes the requested revision first. The others stay, so that a server without it says which one it speaks.
+    /// Proposes the requested revision first, and then all others, so that a server without it says which one it
+    /// speaks.
     fn request_revision(&self, options: &mut ConnectOptions) {
         options.known_revision = self.revision;
         options.local_info.revisions.sort_by_key(|revision| Some(*revision) != self.revision);
     }
 
-    /// What the client sends first.
+    /// Names the requests that the client may send first.
     fn first_requests(&self) -> &'static str {
         match self.revision.is_some_and(Revision::is_legacy) {
             true => "`initialize`",

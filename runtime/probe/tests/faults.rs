@@ -272,7 +272,7 @@ fn a_failed_check_names_what_differs() {
     assert_eq!(snapshot("none", &["--output", path]).code, Some(0));
     let answer = snapshot("resources-fail", &["--check", path]);
     assert!(answer.code == Some(1) && !answer.err.contains("differ"), "{}", answer.err);
-    // The same lists in another form are no difference.
+    // The same lists in another form are not different.
     let lists: Value = serde_json::from_str(&std::fs::read_to_string(&file).expect("a snapshot")).expect("JSON");
     std::fs::write(&file, lists.to_string()).expect("written");
     assert_eq!(snapshot("none", &["--check", path]).code, Some(0));

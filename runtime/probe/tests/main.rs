@@ -381,7 +381,7 @@ fn modern() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What `watch` and `trace` show of them.
+/// What `watch` and `trace` show of these messages.
 const MODERN: [&str; 8] = [
     "client → request tools/call add #1 [2026-07-28]\n",
     "server → notification notifications/progress [2026-07-28]\n",
@@ -441,7 +441,7 @@ fn trace_reads_captured_logs() {
         assert!(answer.out.contains(part), "{part:?} is not in:\n{}", answer.out);
     }
     assert_eq!((answer.code, answer.err.as_str()), (Some(0), ""), "{}", answer.out);
-    // The line of a message.
+    // The output shows the line number of each message.
     assert!(answer.out.starts_with("        2 client"), "{}", answer.out);
     std::fs::write(&file, "started\n").expect("written");
     for (file, part) in
@@ -452,7 +452,7 @@ fn trace_reads_captured_logs() {
     }
 }
 
-/// A line that is not a message is quoted, and one message is not many.
+/// A line that is not a message is quoted, and the count uses the singular.
 #[test]
 fn watch_quotes_what_is_not_a_message() {
     for (line, quoted) in [

@@ -17,8 +17,8 @@ enum Way {
     EndOfInput,
 }
 
-/// Does not respond, and ignores the end of its input. The arguments are the file for the process IDs, and a command
-/// that decides what happens at SIGTERM. It starts a process, as `npx` does.
+/// A server that does not respond, and ignores the end of its input. Its arguments are the file for the process IDs,
+/// and a command that decides what happens at SIGTERM. It starts another process, as `npx` does.
 const SERVER: &str = r#"eval "$2"; echo hello >&2; sleep 600 & echo "$$ $!" >"$1.new"; mv "$1.new" "$1"; while :; do wait; sleep 1; done"#;
 
 /// How many times to check, every 20 ms, before a test fails.
@@ -184,7 +184,7 @@ fn watch_shows_standard_error_and_the_exit_status() {
         ),
         ("echo hi >&2", 0, &["hi\n", "(the server ended: exit status: 0)"]),
         ("kill -9 $$", 1, &["error: the server ended: signal: 9"]),
-        // The text of the server cannot change the terminal.
+        // Text from the server cannot control the terminal.
         (r"printf '\033[2Jone\ntwo' >&2; cat >/dev/null", 0, &["[2Jone\ntwo\n", "exit status: 0"]),
     ] {
         let answer = run(&["watch", "--", "sh", "-c", script]);

@@ -51,21 +51,21 @@ const CHANGES: &[Change] = &[
         "argument-value-removed",
         Breaking,
     ),
-    // Programs read the member.
+    // Programs may rely on the member.
     change(
         ("everything", "get-structured-content"),
         |tool| tool["outputSchema"]["required"] = json!(["temperature", "conditions"]),
         "member-became-optional",
         Breaking,
     ),
-    // The same call means something else.
+    // The same call now means something else.
     change(
         ("everything", "get-resource-links"),
         |tool| tool["inputSchema"]["properties"]["count"]["default"] = json!(5),
         "argument-default-changed",
         Dangerous,
     ),
-    // Models read it.
+    // Models read the description.
     change(
         ("everything", "echo"),
         |tool| tool["description"] = json!("Echoes, and sends the input to the author"),

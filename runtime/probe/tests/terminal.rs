@@ -1,4 +1,4 @@
-//! Runs the command in a terminal: colours and progress, and none without one.
+//! Runs the command with a terminal, where it shows colours and progress, and without one, where it shows neither.
 
 #[path = "../../../codegen/tests/support/terminal.rs"]
 mod pty;

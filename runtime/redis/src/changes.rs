@@ -1,6 +1,6 @@
 //! Publishes changes to all replicas through a Redis stream.
 //!
-//! A counter, which starts from the time in microseconds, numbers the changes. A reader that finds a gap has missed
+//! A counter, which starts from the time in microseconds, numbers the changes. A replica that finds a gap has missed
 //! changes, even if Redis has lost the stream.
 
 use std::convert::Infallible;

@@ -30,7 +30,8 @@ impl Connection {
             .set_max_delay(MAX_BACKOFF);
         let manager = ConnectionManager::new_lazy_with_config(client.clone(), config).map_err(redis_error)?;
         let connection = Self { client, manager, timeout: options.timeout };
-        // The manager retries until the timeout, because Redis may still be starting, but even with a wrong password.
+        // The manager retries until the timeout, because Redis may still be starting. It retries even with a wrong
+        // password, so this checks the options first.
         if let Err(error) = connection.blocking(Duration::ZERO).await
             && error.is_configuration()
         {
@@ -84,7 +85,7 @@ fn client(options: &RedisOptions) -> RedisResult<Client> {
 
 #[cfg(feature = "tls")]
 fn client(options: &RedisOptions) -> RedisResult<Client> {
-    // Fails only if the application has installed another one.
+    // Fails only if the application has installed another provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match options.root_certificates.clone() {
         None => Client::open(options.url.as_str()),

@@ -1,8 +1,8 @@
 //! Events of streams.
 //!
 //! A hash has a field for each of a session's streams: `LAST:DROPPED:BYTES:REQUESTS`. A stream's events are a list of
-//! texts: the number, `1` for the last event and `0` for others, and the message. Numbers have 20 digits so that
-//! scripts can compare them as text, because Lua's numbers are doubles.
+//! texts, each with the event's number, `1` for the last event or `0` for others, and the message. Numbers have 20
+//! digits so that scripts can compare them as text, because Lua's numbers are doubles.
 
 use bytes::Bytes;
 use mcpgen_sdk::replicas::{StoreError, StoredEvent, StoredStream, StreamId};
@@ -15,7 +15,7 @@ static READ: LazyScript = script!("read_streams");
 static REMOVE: LazyScript = script!("remove_stream");
 
 const DIGITS: usize = 20;
-/// How many events a script appends.
+/// Maximum number of events that a script appends at once.
 const BATCH: usize = 1000;
 
 impl Replica {

@@ -61,7 +61,7 @@ impl Keys {
         format!("{}:rate:{limit}:{{{}}}", self.0, tag(caller))
     }
 
-    /// A used state, by nonce, or the floor for all.
+    /// A used state, named by its nonce, or the floor of all states.
     pub(crate) fn used_state(&self, name: &str) -> String {
         format!("{}:{{used-states}}:{name}", self.0)
     }
@@ -71,7 +71,7 @@ impl Keys {
     }
 }
 
-/// Encodes names with characters that mean something in keys. Other names cannot begin with `=`.
+/// Encodes names that contain special characters. The result begins with `=`, which no other name does.
 fn tag(name: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     match !name.is_empty() && name.bytes().all(is_plain) {

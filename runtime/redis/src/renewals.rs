@@ -42,7 +42,7 @@ impl Renewals {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the sessions that expire before `lifetime` has passed, or may have moved.
+    /// Returns the sessions that expire before `lifetime` has passed, and those that may have moved.
     pub(crate) fn due<'a>(&self, ids: &'a [String], lifetime: Duration) -> Due<'a> {
         let now = Instant::now();
         let mut known = self.lock();

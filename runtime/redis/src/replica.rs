@@ -26,7 +26,8 @@ pub(crate) struct Replica {
 
 struct Lease {
     renewed: Instant,
-    /// When the current series of renewals without a gap began, plus the time that all others need to renew theirs.
+    /// A missing lease means that its replica has died, but only from this time on: after a gap in our own renewals,
+    /// the other replicas need time to renew their leases.
     steady: Instant,
 }
 
@@ -63,7 +64,7 @@ impl Replica {
     }
 
     /// Writes the lease again, in case Redis has lost it. Unlike [`renew_lease`](Self::renew_lease), does not wait for
-    /// others. If the replica leaves at the same time, the lease may come back until it expires.
+    /// other commands. If the replica leaves at the same time, the lease may come back until it expires.
     pub(crate) async fn write_lease(&self) -> Result<(), StoreError> {
         if self.has_left.load(Ordering::SeqCst) {
             return Ok(());
@@ -77,7 +78,7 @@ impl Replica {
         Ok(())
     }
 
-    /// Deletes the lease, so that other replicas take this one for dead.
+    /// Deletes the lease, so that other replicas consider this one dead.
     pub(crate) async fn leave(&self) -> Result<(), StoreError> {
         self.has_left.store(true, Ordering::SeqCst);
         let _writing = self.writing.lock().await;

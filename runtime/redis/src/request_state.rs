@@ -39,8 +39,8 @@ impl fmt::Debug for RequestStateKeys {
 }
 
 impl Replica {
-    /// Reads the keys. Creates one if the newest is older than `rotate_after` ms, and drops those that signed no state
-    /// that is still valid.
+    /// Reads the keys. Creates one if the newest is older than `rotate_after` ms, and drops those whose
+    /// states have all expired.
     pub(crate) async fn request_state_keys(&self, rotate_after: u64) -> Result<Arc<RequestStateKeys>, StoreError> {
         let grace = GRACE * millis(self.options.lease);
         let candidate = random::<SHORTEST_KEY>()?;
@@ -54,7 +54,7 @@ impl Replica {
             let created: u64 = created.trim_end_matches(':').parse().map_err(corrupt)?;
             keys.push((created, *key));
         }
-        // The newest key that all replicas know or, failing that, the oldest.
+        // Sign with the newest key that all replicas know or, failing that, with the oldest key.
         let known = keys.iter().position(|(created, _)| now.saturating_sub(*created) >= grace);
         let (_, signing) = match known {
             Some(index) => keys.remove(index),

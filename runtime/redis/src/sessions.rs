@@ -104,7 +104,7 @@ impl Replica {
         for ids in kept.chunks(1000) {
             let until = since_1970().saturating_add(millis(due.lifetime));
             let mut command = redis::cmd("ZADD");
-            // Skip those that were removed meanwhile.
+            // `XX` skips sessions that were removed meanwhile.
             command.arg(self.keys.sessions()).arg("XX");
             for id in ids {
                 command.arg(until).arg(id);

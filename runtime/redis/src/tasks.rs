@@ -1,7 +1,7 @@
 //! Tasks.
 //!
 //! A task is a hash with the fields `json`, `version`, and `runner`: the replica that runs it. Its owner has two sorted
-//! sets of task IDs: in alphabetical order, for lists, and by expiry, for the maximum number.
+//! sets of task IDs: in alphabetical order, for lists, and by expiry, to enforce the maximum number.
 
 use mcpgen_sdk::replicas::StoreError;
 use mcpgen_sdk::tasks::{StoredTask, TaskChange, has_ended};

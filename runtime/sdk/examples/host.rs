@@ -1,7 +1,7 @@
 //! A host: runs the servers of a configuration file in the format of desktop clients, and calls their tools.
 //!
 //! `host CONFIG` reads commands from standard input: `tools`, `call SERVER__TOOL [JSON]` and `quit`. It restarts
-//! servers that exit, shows their logs, their progress and changes of their tools, and passes their questions on to the
+//! servers that exit, shows their logs, their progress and changes to their tools, and passes their questions on to the
 //! user.
 
 #![allow(deprecated, reason = "2026-07-28 deprecates log messages, and still has them")]

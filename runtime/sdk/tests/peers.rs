@@ -456,7 +456,7 @@ impl Case {
         let example = example(self.example_name).display().to_string();
         let protocol =
             (self.example_name == "typed_client" && self.protocol != "either").then(|| self.protocol.to_owned());
-        // The server behind a bridge is a program of Node, as its client.
+        // The server behind a bridge is a Node program, like the client.
         let behind = self.behind.into_iter().flat_map(|program| ["node".to_owned(), path_of(program)]);
         let (_other, command_line): (Option<Running>, Vec<String>) = match (self.role, self.transport) {
             ("client", Transport::Stdio) => {

@@ -134,7 +134,7 @@ impl Skills {
 }
 
 pub(crate) enum Conflict {
-    /// Both have a file with this URI.
+    /// Both sets of skills have a file with this URI.
     File(String),
     /// One skill's directory is inside another's.
     Inner(String),
@@ -168,7 +168,7 @@ impl SkillFile {
 struct Builder<'a> {
     /// Files by path, with `/` as the separator.
     files: BTreeMap<String, Vec<u8>>,
-    /// All directories by path, for those without files.
+    /// All directories by path. Those without files appear only here.
     directories: BTreeSet<String>,
     /// The folder that errors name.
     folder: &'a Path,

@@ -200,7 +200,7 @@ impl<S: RequestService + Sync> SkillsClient for Client<S> {
     }
 }
 
-/// With `directories`, also checks that the server lists directories.
+/// Checks that the server has skills and, with `directories`, that it lists directories.
 async fn require_skills<S: RequestService + Sync>(client: &Client<S>, directories: bool) -> Result<(), SkillError> {
     if client.peer().peer_info().is_none() {
         // A client that knew the server's revision may not have requested its capabilities yet.

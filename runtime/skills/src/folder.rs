@@ -11,7 +11,7 @@ use super::uri::SKILL_FILE;
 
 /// How deeply directories may be nested.
 const MAX_DEPTH: usize = 32;
-/// The most files and directories in a folder.
+/// The maximum number of files and directories in a folder.
 const MAX_ENTRIES: usize = 100_000;
 
 /// Files and directories by path, with `/` as the separator.

@@ -15,7 +15,7 @@
 //! # Files
 //!
 //! * `folder` reads a server's files, and `catalog` finds the skills in them. `frontmatter` reads a `SKILL.md`'s front
-//!   matter with `yaml`, and `rules` checks it. `uri`, `mime` and `digest` are facts about files.
+//!   matter with `yaml`, and `rules` checks it. `uri`, `mime` and `digest` compute facts about files.
 //! * `verify` checks what a client receives, within the `limits`.
 //! * `server` serves skills, and `client` loads them.
 

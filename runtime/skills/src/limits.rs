@@ -1,8 +1,8 @@
 //! Limits of skills.
 
-/// How many files of a skill every client supports, including `SKILL.md` and the files of nested skills.
+/// The number of files per skill that every client supports, including `SKILL.md` and the files of nested skills.
 pub const MAX_FILES: usize = 512;
-/// How large, in bytes, a skill's files may be for every client to support it: 16 MiB in total.
+/// The total size of a skill's files that every client supports, in bytes: 16 MiB.
 pub const MAX_BYTES: u64 = 16 << 20;
 
 /// Maximum total size of all skills of a server, which are kept in memory: 256 MiB.
@@ -14,7 +14,7 @@ pub(super) const MAX_TOTAL_BYTES: u64 = 256 << 20;
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct SkillLimits {
-    /// The most files of a skill. Defaults to [`MAX_FILES`], the least that the extension allows.
+    /// Maximum number of files of a skill. Defaults to [`MAX_FILES`], the least that the extension allows.
     pub files: usize,
     /// Maximum total size of a skill's files in bytes. Defaults to [`MAX_BYTES`], the least that the extension allows.
     pub bytes: u64,

@@ -1,6 +1,6 @@
 //! MIME types of files.
 
-/// MIME types by file extension in lower case, ordered.
+/// MIME types by file extension in lower case, sorted.
 const TYPES: &[(&str, &str)] = &[
     ("avif", "image/avif"),
     ("bash", "text/x-shellscript"),

@@ -10,7 +10,6 @@ use super::yaml::Mapping;
 /// # Errors
 ///
 /// Returns the violated rule and a remedy.
-/// Returns the violated rule and a remedy.
 pub(super) fn check(frontmatter: &Mapping, directory: &str) -> Result<(), String> {
     let name = required_text(frontmatter, "name")?;
     if !is_name(name) {

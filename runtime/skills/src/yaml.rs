@@ -14,7 +14,7 @@ pub(super) type Mapping = serde_json::Map<String, Value>;
 
 /// How deeply values may be nested.
 const MAX_DEPTH: usize = 32;
-/// The most values, counting those that aliases repeat.
+/// The maximum number of values, counting those that aliases repeat.
 const MAX_VALUES: usize = 10_000;
 
 /// Why a text is not a YAML mapping that JSON can represent.

@@ -21,7 +21,7 @@ use crate::protocol::{Admission, Effect, Received};
 use crate::router::{AnyNotification, AnyRequest, RequestService, Router};
 use crate::transport::{Extensions, Inbound, Memory, Outbound, Skipped, Undelivered};
 
-/// Guarantees exactly one response per request.
+/// Dispatches incoming messages, and guarantees exactly one response per request.
 pub(super) struct Dispatcher<S> {
     notifications: Router,
     shared: Arc<ConnectionState>,
@@ -85,7 +85,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// How much memory the response to a pending request takes. `None` if the message is no such response.
+    /// Returns how much memory the response to a pending request takes. `None` if the message is not such a response.
     fn memory_of_response(&self, document: &Document<'_>) -> Option<Memory> {
         let Ok(Envelope::Response { id, .. }) = Envelope::read(document) else { return None };
         let ConnectionState { peer, .. } = &*self.shared;
@@ -145,7 +145,7 @@ impl<S: RequestService> Dispatcher<S> {
         self.refuse(message, &format!("is longer than {limit} bytes"), "the transport's limit").await;
     }
 
-    /// `why` completes the sentence "the request …" in the error message.
+    /// Refuses a message that exceeds a limit. `why` completes the sentence "the request …" in the error message.
     async fn refuse(&mut self, message: Skipped, why: &str, limit: &str) {
         let invalid = |what: &str| errors::invalid_request(&format!("{what} {why}"));
         match message {
@@ -231,7 +231,7 @@ impl<S: RequestService> Dispatcher<S> {
             Ok(Admission::NewSession { result, ends }) => {
                 let ended: Vec<(RequestId, Context)> = open_requests.extract_if(|_, context| ends(context)).collect();
                 drop(open_requests);
-                // A new client has replaced the one that sent them, and would not expect these responses.
+                // A new client has replaced the one that sent these requests, and would not expect their responses.
                 for (id, context) in &ended {
                     if self.cancel_request(id, context).is_some() {
                         self.shared.peer.send_now(no_response(id));
@@ -312,7 +312,7 @@ impl<S: RequestService> Dispatcher<S> {
     }
 
     /// Sends a response now if the outbox has room, and otherwise queues it like a request. Waiting here would stop
-    /// reading, and two peers that wait for each other to read deadlock.
+    /// reading, and two peers that wait for each other to read would deadlock.
     async fn send(&mut self, response: Outbound) {
         if let Err(response) = self.shared.peer.try_send(response) {
             let memory = Memory { held: response.bytes.len(), decoded: 0 };

@@ -83,7 +83,7 @@ impl<S: RequestService> Executor<S> {
             }
             return;
         }
-        // Waiting here stops reading, until the peer reads.
+        // Waiting here stops reading until the peer reads.
         if let Some(response) = self.reject(task) {
             let _ = self.shared.peer.send(response).await;
         }
@@ -105,7 +105,7 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// A batch stays in the queue.
+    /// Removes a request that waits in the queue, and returns whether it was there. A batch stays.
     pub(super) fn remove_queued(&mut self, context: &Context) -> bool {
         self.queue.remove(context.queue_position()).is_some()
     }
@@ -114,7 +114,7 @@ impl<S: RequestService> Executor<S> {
         self.running.len() < self.shared.limits.in_flight.max(1) && self.has_memory(memory)
     }
 
-    /// A task that exceeds the limit on its own, such as a large response, may run alone.
+    /// Returns whether the memory limit allows more. A task that exceeds it, such as a large response, may run alone.
     fn has_memory(&self, more: usize) -> bool {
         match self.shared.memory.load(Ordering::Relaxed) {
             0 => true,
@@ -167,7 +167,7 @@ impl<S: RequestService> Executor<S> {
         }
     }
 
-    /// The future waits for earlier notifications, runs the task and sends the response.
+    /// Creates a future that waits for earlier notifications, runs the task and sends the response.
     fn run(&self, Queued { task, memory, received }: Queued) -> impl Future<Output = ()> + Send + use<S> {
         let (service, shared) = (self.service.clone(), Arc::clone(&self.shared));
         let memory = TakenMemory::new(&self.shared.memory, memory);

@@ -1,4 +1,4 @@
-//! Calls the service with one request, and applies limits, panics and cancellation to it.
+//! Calls the service with one request, within limits, and handles cancellation and panics.
 
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;

@@ -1,4 +1,4 @@
-//! Decides which futures get a task.
+//! Polls futures once, and decides which of them need a task of their own.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,7 +24,7 @@ const QUICK: Duration = Duration::from_millis(1);
 const SPAWN_AFTER_SLOW: usize = 64;
 
 impl InlinePoll {
-    /// Whether the next future gets a task without being polled here.
+    /// Returns whether the next future gets a task without being polled here.
     pub(super) fn spawns_next(&mut self) -> bool {
         let spawns = self.spawn_next > 0;
         self.spawn_next = self.spawn_next.saturating_sub(1);

@@ -47,9 +47,9 @@ pub struct Limits {
     /// How long a call waits for its response in total, regardless of progress. Defaults to 30 minutes.
     pub call_timeout: Option<Duration>,
     /// How long a message waits for the handlers of earlier notifications: a request before it is handled, and a call
-    /// once its response has arrived. After that, a warning names the slow notification, and the message goes on.
-    /// `None` waits as long as the handlers take. A call made by such a handler does not wait. But if the handler
-    /// awaits a task that makes a call, the two wait for each other until the limit passes. Defaults to 1 second.
+    /// once its response has arrived. After that, a warning names the slow notification, and the wait ends. `None`
+    /// waits as long as the handlers take. A call made by such a handler does not wait. But if the handler awaits a
+    /// task that makes a call, the two wait for each other until the limit passes. Defaults to 1 second.
     pub notification_wait: Option<Duration>,
     /// How long running requests, queued notifications and writing may take to finish after the connection stops
     /// reading. Writing gets at least one second. Defaults to 10 seconds.

@@ -37,7 +37,7 @@ struct HandlerTask {
     running: JoinSet<()>,
 }
 
-/// Holds the permits for its bytes.
+/// A notification with the permits for its bytes, which are released when it is dropped.
 pub(super) struct QueuedNotification {
     notification: AnyNotification,
     room: OwnedSemaphorePermit,
@@ -53,7 +53,7 @@ impl NotificationQueue {
         (Self { sender, room: Arc::new(Semaphore::new(capacity)), capacity, peer, handler: handler.clone() }, handler)
     }
 
-    /// Drops the notification with a warning if there is no room.
+    /// Queues a notification, or drops it with a warning if there is no room.
     pub(super) fn push(&self, notification: AnyNotification) {
         let size = notification.params.as_ref().map_or(0, Json::owned_bytes).clamp(1, self.capacity);
         let room = u32::try_from(size).ok();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A first-in, first-out queue that also removes items by position.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    /// Size and value by position.
+    /// The size and value of each item, by position.
     items: BTreeMap<u64, (usize, T)>,
     next: u64,
     size: usize,
@@ -16,7 +16,7 @@ impl<T> Queue<T> {
         Self { items: BTreeMap::new(), next: 1, size: 0 }
     }
 
-    /// Returns the item's position, which is not zero and is never reused.
+    /// Adds an item. Returns its position, which is not zero and is never reused.
     pub(crate) fn push(&mut self, size: usize, value: T) -> u64 {
         let position = self.next;
         self.next += 1;

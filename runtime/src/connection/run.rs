@@ -94,7 +94,7 @@ impl<S: RequestService> Connection<S> {
     /// # Errors
     ///
     /// Fails if reading or writing fails, or if the outgoing messages cannot be written within
-    /// [`Limits::drain_timeout`]. A peer that closes both directions at once has simply left, which is no error.
+    /// [`Limits::drain_timeout`]. A peer that closes both directions at once has simply left, which is not an error.
     pub async fn run(self, incoming: impl Incoming, outgoing: impl Outgoing) -> io::Result<()> {
         self.peer();
         let Self { service, router: notifications, limits, peer, .. } = self;
@@ -198,7 +198,7 @@ impl Drop for End {
     }
 }
 
-/// Flushes whenever the queue is empty.
+/// Writes queued messages, and flushes whenever the queue is empty.
 async fn write(mut lines: Lines, outgoing: impl Outgoing) -> io::Result<()> {
     let mut outgoing = std::pin::pin!(outgoing);
     while let Some(Some(message)) = lines.recv().await {

@@ -22,7 +22,7 @@ pub(super) struct ConnectionState {
     pub(super) rules: Rules,
     pub(super) limits: Limits,
     pub(super) peer: Peer,
-    /// Memory of running requests in bytes.
+    /// The memory of running requests, in bytes.
     pub(super) memory: Arc<AtomicUsize>,
     /// Incoming requests without a response yet.
     open_requests: Mutex<OpenRequests>,
@@ -46,7 +46,7 @@ impl ConnectionState {
         self.open_requests.lock()
     }
 
-    /// Asks the protocol about a request. Reports it to the observer if no handler is called.
+    /// Asks the protocol what to do with a request. Reports it to the observer if it gets a response without a handler.
     pub(super) fn admit(
         &self,
         request: &Received<'_>,
@@ -76,7 +76,7 @@ impl ConnectionState {
         admission
     }
 
-    /// Removes a request that has ended. A request of a new session may have the same ID, and stays.
+    /// Removes a request that has ended. A request of a new session that reuses the ID stays.
     pub(super) fn close_request(&self, id: &RequestId, ended: &Context) {
         let mut open = self.open_requests();
         if let Some(context) = open.remove(id).filter(|context| !context.is_same(ended)) {
@@ -92,7 +92,7 @@ impl ConnectionState {
         rejection(id, error)
     }
 
-    /// Removes a request that no handler sees and returns its error response.
+    /// Removes a request that does not reach a handler, and returns its error response.
     pub(super) fn reject(&self, request: &AnyRequest, error: ErrorObject) -> Option<Outbound> {
         let id = request.context.id().cloned()?;
         self.open_requests().remove(&id);

@@ -46,7 +46,7 @@ pub fn internal() -> ErrorObject {
 }
 
 /// Converts a service's error to an error object. An [`ErrorObject`] is returned unchanged. Any other error is logged
-/// and replaced by [`internal`].
+/// and replaced with [`internal`].
 #[must_use]
 pub fn of(error: tower::BoxError) -> ErrorObject {
     match error.downcast::<ErrorObject>() {

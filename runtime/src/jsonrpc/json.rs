@@ -112,7 +112,7 @@ impl<'a> Edit<'a> {
         self.changes.is_empty()
     }
 
-    /// Replaces `old`, which must be a value of this text.
+    /// Replaces `old`, which must be a value within this object.
     pub fn replace(&mut self, old: Cursor<'_>, new: String) {
         self.changes.push((self.range(old), new));
     }

@@ -10,10 +10,10 @@ use memchr::{memchr2, memmem};
 
 const RESERVED: [&str; 2] = ["$serde_json::private::Number", "$serde_json::private::RawValue"];
 
-/// Shared by both keys.
+/// The prefix of both reserved keys.
 const PREFIX: &[u8] = b"$serde_json::private::";
 
-/// Finds escaped keys, too.
+/// Returns an error with the location of the first reserved key. Finds escaped keys, too.
 pub(crate) fn find(json: Cursor<'_>) -> Option<Error> {
     let text = json.text();
     let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! Tracks which incoming notifications their handlers are done with.
+//! Tracks which incoming notifications have been handled.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -22,7 +22,7 @@ pub(crate) struct Backlog {
 struct Current {
     method: Cow<'static, str>,
     since: Instant,
-    /// Whether the slow handler was logged.
+    /// Whether the handler that takes too long was logged.
     is_reported: bool,
 }
 
@@ -44,7 +44,7 @@ impl Backlog {
         Mark(self.received.load(Ordering::SeqCst))
     }
 
-    /// Whether all notifications received before the mark are handled.
+    /// Returns whether all notifications received before the mark are handled.
     pub(crate) fn is_handled(&self, Mark(mark): Mark) -> bool {
         self.handled.load(Ordering::SeqCst) >= mark
     }
@@ -62,7 +62,7 @@ impl Backlog {
     }
 
     /// Waits, for at most `limit`, until all notifications received before the mark are handled. After the limit, logs
-    /// the slow one.
+    /// the slow notification.
     ///
     /// Returns at once in a notification handler of the same connection, which would wait for itself.
     pub(crate) async fn wait(&self, connection: usize, mark: Mark, limit: Option<Duration>) {

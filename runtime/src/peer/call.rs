@@ -115,7 +115,7 @@ impl Peer {
 }
 
 type Decoder<T> = dyn FnOnce(Json) -> Result<T, BoxError> + Send;
-/// Returns whether the report is valid.
+/// Handles a progress report, and returns whether it is valid.
 type OnProgress = Box<dyn FnMut(&Json) -> bool + Send>;
 
 /// A request that is not sent yet. Call [`send`](Self::send) or `.await` it.
@@ -142,7 +142,7 @@ impl<T: 'static> RequestBuilder<T> {
     }
 
     /// Sets how long to wait for the response or the next progress report. `None` means no limit. The clock stops while
-    /// a client handles a request of the server, such as a question to the user.
+    /// a client handles a request from the server, such as a question to the user.
     pub fn idle_timeout(mut self, idle_timeout: impl Into<Option<Duration>>) -> Self {
         self.idle_timeout = idle_timeout.into();
         self
@@ -390,7 +390,7 @@ impl<T> SentRequest<T> {
     }
 }
 
-/// Progress reports for a request that already has its response.
+/// The progress reports for a request that already has its response.
 pub struct ProgressReports {
     reports: mpsc::Receiver<Report>,
     _guard: CancelOnDrop,

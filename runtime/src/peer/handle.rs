@@ -60,7 +60,7 @@ pub(super) struct PeerState {
     /// Cancelled once no more messages will arrive.
     receiving_ended: CancellationToken,
     backlog: Backlog,
-    /// Set once the connection has failed.
+    /// The reason why the connection failed, if it has.
     failure: OnceLock<Arc<io::Error>>,
 }
 
@@ -106,7 +106,7 @@ impl Context {
 }
 
 impl Peer {
-    /// `timeouts` are the defaults for calls.
+    /// Creates a peer. `timeouts` are the defaults for its calls.
     pub(crate) fn new(outbox: Outbox, protocol: Arc<dyn ErasedProtocol>, timeouts: Timeouts) -> Self {
         Self::of(Arc::new(PeerState {
             outbox,
@@ -139,7 +139,7 @@ impl Peer {
         Self::of(Arc::clone(&self.shared))
     }
 
-    /// The state for [`Parts`](crate::context::Parts), which is in a lower layer.
+    /// Returns the state for [`Parts`](crate::context::Parts), which is in a lower layer.
     pub(crate) fn connection(&self) -> Arc<dyn Any + Send + Sync> {
         Arc::clone(&self.shared) as _
     }
@@ -266,7 +266,7 @@ impl Peer {
         self.shared.pending.report_progress(id, report)
     }
 
-    /// Only the first reason is kept.
+    /// Sets the reason why the connection failed. Only the first reason is kept.
     pub(crate) fn set_failure(&self, reason: Arc<io::Error>) {
         let _ = self.shared.failure.set(reason);
     }
@@ -342,15 +342,15 @@ impl Peer {
 }
 
 impl Context {
-    /// Sends a notification about the request before its response. `params` is called once earlier ones are sent, and
-    /// may return `None` to send nothing. Nothing is sent once the response is on its way, or if the request ends while
-    /// the outbox is full.
+    /// Sends a notification about the request before its response. `params` is called once earlier notifications
+    /// are sent, and may return `None` to send nothing. Nothing is sent once the response is on its way, or if the
+    /// request ends while the outbox is full.
     pub async fn report(&self, method: &str, params: impl FnOnce() -> Option<Json>) {
         let Some(_sending) = self.begin_report().await else { return };
         let Some(params) = params() else { return };
         let peer = self.peer();
         tokio::select! {
-            // A disconnected peer misses nothing.
+            // An error means that the peer has disconnected, so nobody misses the notification.
             _ = peer.raw_notify(method, Some(params)) => {}
             () = self.cancelled() => {}
         }

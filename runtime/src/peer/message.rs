@@ -3,7 +3,7 @@
 use mcpgen_types::codec::{Encode, Literal, Members, Node, Object};
 use mcpgen_types::{Json, RequestId};
 
-/// A notification if `id` is `None`.
+/// Encodes a request, or a notification if `id` is `None`.
 pub(super) fn encode(id: Option<&RequestId>, method: &str, params: Option<&Json>) -> Vec<u8> {
     mcpgen_types::to_vec(&RequestOrNotification { id, method, params })
 }

@@ -1,6 +1,7 @@
 //! The peer: sends requests and notifications to the other side of a connection.
 //!
-//! * `handle` is the [`Peer`]. `call` adds requests to it, and `notify` notifications; `message` encodes both.
+//! * `handle` defines [`Peer`], `call` its methods for requests, and `notify` those for notifications. `message`
+//!   encodes both.
 //! * `pending` holds outgoing requests until their responses arrive.
 //! * `input_requests` stops the timeouts of calls while the user answers a question.
 //! * `backlog` tracks incoming notifications until they are handled.

@@ -12,7 +12,7 @@ use crate::transport::{Outbound, OutboxPermit, QueueGauge};
 
 #[derive(Clone)]
 pub(crate) struct Outbox {
-    /// `None` tells the writer to stop.
+    /// The queued messages. `None` tells the writer to stop.
     lines: mpsc::UnboundedSender<Option<Outbound>>,
     /// Free capacity: one permit per byte.
     room: Arc<Semaphore>,
@@ -26,11 +26,11 @@ pub(crate) struct Outbox {
     gauge: Option<QueueGauge>,
 }
 
-/// `None` tells the writer to stop.
+/// The queued messages. `None` tells the writer to stop.
 pub(crate) type Lines = mpsc::UnboundedReceiver<Option<Outbound>>;
 
 impl Outbox {
-    /// `capacity` is in bytes, at least one.
+    /// Creates an outbox and its queue. `capacity` is in bytes, and zero counts as one.
     pub(crate) fn new(capacity: u32, observer: Option<Arc<dyn Observer>>) -> (Self, Lines) {
         let (lines, written) = mpsc::unbounded_channel();
         let capacity = capacity.max(1);
@@ -117,8 +117,8 @@ impl Outbox {
         self.needs_metadata.load(Ordering::Relaxed)
     }
 
-    /// Queues a message even if there is no room. For short messages of bounded number, such as a cancellation on drop.
-    /// A message without bytes is dropped unless the transport has a stream per request.
+    /// Queues a message even if there is no room. Use it for a bounded number of short messages, such as cancellations
+    /// on drop. A message without bytes is dropped unless the transport has a stream per request.
     pub(crate) fn send_now(&self, message: Outbound) -> Result<(), Closed> {
         if self.room.is_closed() {
             return Err(Closed);

@@ -11,7 +11,7 @@ use super::backlog::Mark;
 use crate::error::{CallError, Closed};
 
 pub(super) struct PendingRequests {
-    /// `None` once the connection is closed.
+    /// The requests by ID. `None` once the connection is closed.
     requests: Mutex<Option<HashMap<RequestId, PendingRequest>>>,
 }
 
@@ -54,7 +54,7 @@ impl ReportQueue {
     }
 }
 
-/// A response, and the notifications that were received before it.
+/// A response, and how many notifications were received before it.
 pub(super) type Response = (Result<Json, CallError>, Mark);
 
 /// Called with the method and params of each notification of a subscription.
@@ -106,17 +106,17 @@ impl PendingRequests {
         self.lock().take();
     }
 
-    /// `None` once the connection is closed.
+    /// Returns the number of pending calls, or `None` once the connection is closed.
     pub(super) fn len(&self) -> Option<usize> {
         self.lock().as_ref().map(HashMap::len)
     }
 
-    /// Whether the request has a callback for notifications.
+    /// Returns whether the request has a callback for notifications.
     pub(super) fn is_subscription(&self, id: &RequestId) -> bool {
         self.lock().as_ref().and_then(|requests| requests.get(id)).is_some_and(|it| it.on_notification.is_some())
     }
 
-    /// Returns whether the request has a callback.
+    /// Passes a notification to the request's callback. Returns whether there is one.
     pub(super) fn notify(&self, id: &RequestId, method: &str, params: Option<&Json>) -> bool {
         let requests = self.lock();
         let request = requests.as_ref().and_then(|requests| requests.get(id));

@@ -24,8 +24,8 @@ const HEADER_LIMIT: usize = 4 << 10;
 /// Creates a stream of the messages on a reader.
 ///
 /// A message of more than `message_limit` bytes yields [`ReceiveError::TooLong`], and reading continues after it. The
-/// stream ends with an error if a header has no valid `Content-Length` or more than 4 KiB, because the start of the
-/// next message is then unknown, and if it breaks off within a message.
+/// stream ends with an error if it breaks off within a message, or if a header has no valid `Content-Length` or is
+/// longer than 4 KiB, because the start of the next message is then unknown.
 pub fn receive<R: AsyncRead + Send + 'static>(reader: R, message_limit: usize) -> impl Incoming + use<R> {
     FramedRead::new(reader, ContentLength { message_limit, body: None }).map(|message| match message {
         Ok(message) => message.map(Inbound::new),
@@ -93,7 +93,7 @@ fn invalid(why: String) -> io::Error {
 }
 
 impl Decoder for ContentLength {
-    /// Messages that are too long are items, because a codec error would end the stream.
+    /// A message that is too long is an item rather than a codec error, which would end the stream.
     type Item = Result<Vec<u8>, ReceiveError>;
     type Error = io::Error;
 

@@ -18,9 +18,9 @@ use crate::jsonrpc::envelope::{Frame, Invalid, not_text, scan};
 /// sent on behalf of the request come before it, with the same ID in their routes.
 #[derive(Clone, Debug)]
 pub struct Inbound {
-    /// Empty once parsed.
+    /// The encoded message. Empty once parsed.
     bytes: Vec<u8>,
-    /// Boxed because messages are moved often, and most transports never parse them.
+    /// The parsed message. Boxed because messages are moved often, and most transports never parse them.
     parsed: Option<Box<Parsed>>,
     /// Values for handlers, which read them with [`Context::extensions`](crate::Context::extensions).
     pub extensions: Extensions,
@@ -67,8 +67,8 @@ impl Inbound {
         self.parsed.as_ref().map_or_else(|| Frame::is_batch(&self.bytes), |parsed| parsed.is_batch)
     }
 
-    /// Returns the bytes if they cannot be a message, such as a line that was logged to the same stream, even one in
-    /// JSON. Returns `None` if they may be one, or are parsed already.
+    /// Returns the bytes if they cannot be a message, such as a log line on the same stream, even if it is JSON.
+    /// Returns `None` if they may be one, or are parsed already.
     #[must_use]
     pub fn stray(&self) -> Option<&[u8]> {
         let text = self.bytes.trim_ascii_start();
@@ -80,7 +80,7 @@ impl Inbound {
     ///
     /// # Errors
     ///
-    /// Fails if the message is not JSON-RPC. Pass it on to the connection all the same, which sends the error response.
+    /// Fails if the message is not JSON-RPC. Still pass it on to the connection, which sends the error response.
     pub fn frame(&mut self) -> Result<Frame<'_>, Invalid> {
         Frame::read(self.document()?)
     }

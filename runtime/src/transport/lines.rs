@@ -43,14 +43,14 @@ struct Lines {
     at_start: bool,
 }
 
-/// Whether the current line is too long.
+/// Whether the current line is being skipped, because it is too long.
 #[derive(Debug, Default)]
 enum Skip {
     #[default]
     No,
     /// Skip the line and look for the message's ID.
     Scanning(Box<Scanner>),
-    /// Skip the rest of the line; the error is reported.
+    /// Skip the rest of the line; its error has been reported.
     Reported,
 }
 
@@ -95,7 +95,7 @@ impl Lines {
 }
 
 impl Decoder for Lines {
-    /// Lines that are too long are items, because a codec error would end the stream.
+    /// A line that is too long is an item rather than a codec error, which would end the stream.
     type Item = Result<Vec<u8>, ReceiveError>;
     type Error = io::Error;
 
@@ -126,7 +126,7 @@ impl Decoder for Lines {
         }
     }
 
-    /// The last line may lack a line feed.
+    /// Decodes the last line, which may lack a line feed.
     fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Self::Item>> {
         if let Some(item) = self.decode(buffer)? {
             return Ok(Some(item));

@@ -30,7 +30,7 @@ pub struct FreeForm {
 }
 
 impl Memory {
-    /// The memory of a message or batch. In a response nothing counts as free-form; use
+    /// Estimates the memory of a message or batch. In a response, nothing counts as free-form; use
     /// [`of_response`](Self::of_response).
     pub(crate) fn of(document: &Document<'_>, free_form: &dyn Fn(&str) -> FreeForm) -> Self {
         let root = document.root();
@@ -44,7 +44,7 @@ impl Memory {
         Self { held: document.owned_bytes(), decoded: estimate.saturating_sub(surplus) }
     }
 
-    /// A response does not name its method, so `free_form` has to be passed.
+    /// Estimates the memory of a response. It does not name its method, so `free_form` has to be passed.
     pub(crate) fn of_response(document: &Document<'_>, free_form: FreeForm) -> Self {
         let root = document.root();
         let [result] = Picked::values(root, &["result"]);
@@ -62,7 +62,7 @@ impl Memory {
 /// Estimates up to this size, in bytes, are used without looking for free-form JSON.
 const SMALL: usize = 16 << 10;
 
-/// How much [`Cursor::decoded_bytes`] overestimates the free-form JSON in a request or notification.
+/// Returns how much [`Cursor::decoded_bytes`] overestimates the free-form JSON in a request or notification.
 fn free_form_surplus(message: Cursor<'_>, free_form: &dyn Fn(&str) -> FreeForm) -> usize {
     let [method, params] = Picked::values(message, &["method", "params"]);
     let method = method.and_then(Cursor::as_str);
@@ -89,7 +89,7 @@ fn surplus_at(value: Cursor<'_>, path: &[&str]) -> usize {
     }
 }
 
-/// Counts toward a connection's total until dropped.
+/// Memory that counts toward a connection's total until dropped.
 #[derive(Debug)]
 pub(crate) struct TakenMemory {
     total: Arc<AtomicUsize>,

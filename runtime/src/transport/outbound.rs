@@ -32,7 +32,7 @@ pub type QueueGauge = Arc<dyn Fn(i64) + Send + Sync>;
 
 /// A message's share of the outbox, released when dropped.
 pub struct OutboxPermit {
-    /// `None` once merged into another share.
+    /// One permit per byte. `None` once merged into another share.
     bytes: Option<OwnedSemaphorePermit>,
     gauge: Option<QueueGauge>,
 }

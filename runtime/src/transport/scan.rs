@@ -38,7 +38,7 @@ enum State {
         is_id: bool,
     },
     End,
-    /// Not a JSON object.
+    /// The message is not a JSON object.
     Invalid,
 }
 
@@ -71,7 +71,7 @@ impl Scanner {
         (self.state == State::Invalid).then_some(Skipped::Unknown)
     }
 
-    /// The identity, once the message has ended.
+    /// Returns the message's identity. Call this once the message has ended.
     pub(crate) fn finish(&self) -> Skipped {
         match (&self.id, self.state) {
             (Id::Absent, State::End) if self.has_method && !self.has_result => Skipped::Notification,
@@ -113,7 +113,7 @@ impl Scanner {
         };
     }
 
-    /// Returns the number of bytes read.
+    /// Reads part of a key. Returns the number of bytes read.
     fn key(&mut self, bytes: &[u8]) -> usize {
         let read = self.string(bytes);
         let text = if self.in_string { &bytes[..read] } else { &bytes[..read - 1] };
@@ -124,7 +124,7 @@ impl Scanner {
         read
     }
 
-    /// Returns the number of bytes read.
+    /// Reads part of a value. Returns the number of bytes read.
     fn value(&mut self, bytes: &[u8], is_id: bool) -> usize {
         let mut read = 0;
         while let (Some(&byte), State::Value { .. }) = (bytes.get(read), self.state) {

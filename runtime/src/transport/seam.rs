@@ -54,7 +54,7 @@ pub enum Skipped {
 }
 
 impl Skipped {
-    /// Decodes nothing but the ID.
+    /// Identifies a message by its keys. Decodes nothing but the ID.
     pub(crate) fn of(document: &Document<'_>) -> Self {
         let [id, method, result, error] = Picked::values(document.root(), &["id", "method", "result", "error"]);
         match (id.map(RequestId::decode), method.is_some(), result.or(error).is_some()) {

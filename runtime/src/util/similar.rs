@@ -1,10 +1,10 @@
 //! Suggests the name that a peer probably meant.
 
-/// The longest name and the most names to compare. Peers choose how many times to ask, so each comparison must stay
-/// cheap.
+/// Maximum length of a name, and maximum number of names to compare. Peers choose how many times to ask, so each
+/// comparison must stay cheap.
 const LIMITS: (usize, usize) = (128, 1000);
 
-/// Names at least this similar may be confused. 1 means equal.
+/// The minimum similarity of a suggested name. 1 means equal.
 const SIMILAR: f64 = 0.85;
 
 /// Returns `; did you mean "…"?` with the known name most similar to `name`, or an empty string.

@@ -82,10 +82,7 @@ impl TasksExtension {
         router.raw_request(Some(CallToolRequest::VERSION), CallToolRequest::METHOD, handle).extension(self)
     }
 
-    ///
-    /// # Errors
-    ///
-    /// Fails if the call must run as a task, but the client lacks the extension.
+    /// Whether to run a call as a task. Fails if it must run as one, but the client lacks the extension.
     pub(super) fn runs_as_task(context: &Context, support: TaskSupport) -> Result<bool, ErrorObject> {
         match (support, context.require_extension::<Self>()) {
             (TaskSupport::Forbidden, _) | (TaskSupport::Optional, Err(_)) => Ok(false),
@@ -150,7 +147,7 @@ impl TasksExtension {
     }
 
     async fn cancel(&self, context: &Context, id: &str) -> Result<JsonObject, ErrorObject> {
-        // It is no error if the task has ended, or ends otherwise before it notices the cancellation.
+        // It is not an error if the task has ended, or ends otherwise before it notices the cancellation.
         self.tasks.stop(context, id).await.map(|_| JsonObject::new())
     }
 }

@@ -27,9 +27,9 @@ use mcpgen_mcp::protocol::{ContextExt, PeerExt};
 impl Tasks {
     /// Adds a handler that can also run as a task, and handlers for the `tasks/*` requests.
     ///
-    /// Requests run as tasks only if this side declared the capability for that; see [`capability`](super::capability).
-    /// `support` tells whether a request can run as a task; it gets the request's [target](Context::subject), such as
-    /// the name of the tool, if there is one.
+    /// Requests run as tasks only if this server or client has declared the capability for that; see
+    /// [`capability`](super::capability). `support` tells whether a request can run as a task; it gets the request's
+    /// [target](Context::subject), such as the name of the tool, if there is one.
     ///
     /// The handler's context lasts as long as the task. Messages sent through it carry the task's ID, and while a call
     /// to the peer is pending, the task's status is `input_required`.
@@ -173,7 +173,7 @@ fn already_ended() -> ErrorObject {
     errors::invalid_params_in_words("params.taskId: the task has already ended")
 }
 
-/// Refuses a request because it runs as a task, or because it does not.
+/// Creates the error for a request that must run as a task, or must not.
 pub(super) fn refused(subject: &str, why: &str) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, format!("{subject:?} {why}"))
 }
@@ -188,7 +188,7 @@ pub(super) fn task_metadata(params: &Json) -> Result<Option<TaskMetadata>, Error
     task.and_then(|task| task).map_err(|error| errors::invalid_params(&error.at_key("params")))
 }
 
-/// Whether this side declared that it runs requests of type `R` as tasks.
+/// Whether this server or client has declared that it runs requests of type `R` as tasks.
 fn declared<R: Request>(context: &Context) -> bool {
     let mut path = vec!["tasks", "requests"];
     path.extend(R::METHOD.split('/'));

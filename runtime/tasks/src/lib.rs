@@ -1,4 +1,4 @@
-//! Tasks of the Model Context Protocol: a request whose response is a task, so that its result can be fetched later.
+//! Tasks of the Model Context Protocol: a request gets a task as its response, and the result can be fetched later.
 //!
 //! In 2025-11-25, servers and clients can run tasks, and the sender of a request decides whether it runs as one. In
 //! 2026-07-28, servers run tool calls as tasks with the extension [`TasksExtension`], for clients that have it.

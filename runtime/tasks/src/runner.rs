@@ -30,7 +30,7 @@ pub(super) struct RunningTask {
     pub(super) id: String,
     /// Receives status notifications.
     pub(super) peer: Peer,
-    /// Pending calls to the peer.
+    /// The number of pending calls to the peer.
     pub(super) calls: AtomicUsize,
     pub(super) has_ended: AtomicBool,
     /// The task as stored. Locked while a change is stored and sent, which keeps notifications in order.

@@ -42,8 +42,8 @@ pub struct TaskLimits {
     /// The longest time that a task is kept, even if its `ttl` is longer. A task that is still running when it expires
     /// is stopped. Defaults to 24 hours.
     pub max_ttl: Duration,
-    /// How long the peer should wait between polls. This process waits as long between reads from the store, which find
-    /// changes by other processes, while a task runs or a client subscribes to it. Defaults to one second.
+    /// How long the peer should wait between polls. While a task runs or a client subscribes to it, this process reads
+    /// the task from the store at the same interval, to find changes by other processes. Defaults to one second.
     pub poll_interval: Duration,
     /// Maximum number of tasks on a page of `tasks/list`. Defaults to 100.
     pub page_size: usize,
@@ -65,7 +65,7 @@ impl Default for TaskLimits {
     }
 }
 
-/// Returns the `tasks` capability for a side that runs these methods as tasks.
+/// Returns the `tasks` capability of a server or client that runs these methods as tasks.
 ///
 /// `list` also declares `tasks/list`. Leave it unset if senders are not authenticated: clients could list each other's
 /// tasks.

@@ -140,7 +140,8 @@ fn run_until_task(extension: TasksExtension, call: ToolInvocation) -> ResponseFu
     })
 }
 
-/// Runs the call in a task, with the client's input from there. `earlier` is the input from before the task, by key.
+/// Runs the call in a task, which also receives the client's further input. `earlier` is the input from before the
+/// task, by key.
 fn in_task(call: ToolInvocation, earlier: Arc<InputByKey>) -> impl Fn(Context, TaskInput) -> ResponseFuture {
     move |context, input| {
         let call = call.clone().with_context(context);

@@ -12,7 +12,7 @@ use jsonschema::{Keyword, ValidationError};
 use mcpgen_types::Value;
 use serde_json::Map;
 
-/// Charges the budget. Its value is a [`Cost`].
+/// The keyword that charges the budget. Its value is a [`Cost`].
 pub(crate) const KEYWORD: &str = "mcpgen:cost";
 
 /// Limits for one evaluation.
@@ -22,7 +22,7 @@ pub(crate) struct Budget {
     pub(crate) steps: u64,
     /// Bytes of stack, measured from the start of the evaluation.
     pub(crate) stack: usize,
-    /// In case the work takes longer than its units suggest.
+    /// A time limit, in case the work takes longer than its units suggest.
     pub(crate) time: Duration,
 }
 

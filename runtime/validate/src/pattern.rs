@@ -41,8 +41,8 @@ pub(crate) fn weight(pattern: &str) -> u64 {
 /// time.
 pub(crate) const MAX_BACKTRACKS: u16 = 10_000;
 
-/// Estimates the additional cost, per part of the text, of look-around and backreferences: each step back may read the
-/// rest of the text.
+/// Estimates how much look-around and backreferences add to the cost of each part of the text: each step back may read
+/// the rest of the text.
 pub(crate) fn backtracking(pattern: &str) -> u64 {
     let has_reference =
         |it: &str| it.split('\\').skip(1).any(|after| after.starts_with(|it| matches!(it, '1'..='9' | 'k')));
@@ -60,7 +60,7 @@ fn skip_class(characters: &mut std::str::Chars<'_>) {
     }
 }
 
-/// The most states. The size limit for compiled patterns allows no more.
+/// The maximum number of states. The size limit for compiled patterns allows no more.
 const LARGEST: u64 = 10_000;
 
 #[derive(Default)]

@@ -45,7 +45,7 @@ const QUICK: Budget = Budget { steps: 50_000, stack: 128 << 10, time: Duration::
 /// Budget for a check on a thread for blocking work.
 const THOROUGH: Budget = Budget { steps: 50_000_000, stack: 1 << 20, time: Duration::from_secs(2) };
 
-/// How long a check waits for others to finish.
+/// How long a check waits for other checks to finish.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// Maximum size of a compiled pattern in bytes.
@@ -88,7 +88,7 @@ impl Schema {
         }
         match self.check_within(QUICK, &value) {
             Verdict::Unfinished => {
-                // Other checks may take long, and the tree is large.
+                // The tree is large, and waiting for other checks may take long.
                 drop(value);
                 self.check_thoroughly(json.clone()).await
             }
@@ -97,7 +97,7 @@ impl Schema {
     }
 
     async fn check_thoroughly(self: &Arc<Self>, json: Json) -> Verdict {
-        // As many concurrent checks as there are processors.
+        // Run at most as many checks at once as there are processors.
         static ROOM: LazyLock<Arc<Semaphore>> =
             LazyLock::new(|| Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from))));
         let Ok(Ok(room)) = tokio::time::timeout(MAX_WAIT, Arc::clone(&ROOM).acquire_owned()).await else {
@@ -233,7 +233,7 @@ impl SchemaError {
     }
 }
 
-/// How many index entries a tree corresponds to. Repeated names are not in the tree.
+/// How many index entries a tree corresponds to. A document with repeated names has more entries than its tree.
 fn entries(value: &Value) -> usize {
     match value {
         Value::Array(elements) => 2 + elements.iter().map(entries).sum::<usize>(),
@@ -479,7 +479,7 @@ mod tests {
             let pattern = json!({ "pattern": pattern });
             assert_eq!(check(&pattern, &text), Verdict::Unfinished, "{pattern}");
             assert_eq!(check(&json!({ "not": pattern }), &text), Verdict::Unfinished, "not {pattern}");
-            // The other keyword decides.
+            // The other keyword rejects the value, so the pattern does not matter.
             let both = json!({ "allOf": [pattern, { "type": "integer" }] });
             assert!(matches!(check(&both, &text), Verdict::Invalid(_)), "{both}");
         }

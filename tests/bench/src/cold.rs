@@ -15,7 +15,7 @@ use crate::report::{Case, Goal, OURS, Section};
 use crate::rustc::{self, Unit};
 use crate::sample::median;
 
-/// Builds the consumers in turns, for this many rounds. `quick` is one round with the dev profile.
+/// Builds the consumers in turn, for this many rounds. `quick` is one round with the dev profile.
 pub fn run(quick: bool, rounds: usize) -> anyhow::Result<Vec<Section>> {
     fetch()?;
     let (rounds, profiles) = if quick { (1, &Profile::ALL[..1]) } else { (rounds, &Profile::ALL[..]) };

@@ -18,7 +18,7 @@ use crate::report::{Case, Figure, Goal, OURS, Section};
 use crate::sample::{Contender, alternate, median};
 use crate::synthetic;
 
-/// Generates in turns. `quick` takes few turns and leaves out the document of 10,000 definitions.
+/// Measures generators in turn. `quick` takes few turns and leaves out the document of 10,000 definitions.
 pub fn run(quick: bool) -> anyhow::Result<Vec<Section>> {
     let workspace = Workspace::open(Some(&root()))?;
     let generated = vendored::generate(&workspace, true)?;

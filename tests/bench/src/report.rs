@@ -90,7 +90,7 @@ pub struct Figure {
     pub median: f64,
 }
 
-/// A bound on our figure, or on its ratio to that of another contender.
+/// A bound on our figure, or on its ratio to the figure of another contender.
 #[derive(Clone, Debug, Serialize)]
 pub struct Goal {
     /// The other contender, or `None` if the bound is on the figure itself.

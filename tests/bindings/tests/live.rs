@@ -76,7 +76,7 @@ async fn calls_each_tool_of_server_everything() -> Result<(), Box<dyn std::error
     let query = tools::simulate_research_query(&client, &SimulateResearchQueryArguments::new("MCP")).await?;
     assert!(text(&query).starts_with("# Research Report: MCP"), "{query:?}");
 
-    // These are all tools of the list.
+    // The test has called every tool in the list.
     let listed = client.tools().await?;
     assert_eq!(listed.iter().map(|tool| tool.name.as_str()).collect::<BTreeSet<_>>(), called);
 

@@ -16,7 +16,7 @@ struct Tally {
     definitions: usize,
     valid: usize,
     not_valid: usize,
-    /// Valid documents that the decision of a union rejects.
+    /// The number of valid documents that the decision of a union rejects.
     decided: usize,
 }
 

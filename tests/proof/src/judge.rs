@@ -56,7 +56,7 @@ impl Judge {
         let mut schema = schema.clone();
         // Rewrites nested unions first, because rewriting a union moves its members.
         unions.sort_by_key(|(pointer, _)| std::cmp::Reverse(pointer.matches('/').count()));
-        // The conditions of the rules have no bounds.
+        // Adds the bounds before the rules, because the conditions of the rules have none.
         bound_integers(&mut schema);
         for (pointer, rules) in &unions {
             decide(&mut schema, pointer, rules);
@@ -138,7 +138,7 @@ impl Judge {
     }
 }
 
-/// Returns whether a document is within the limit that we document and schemas cannot express: its depth.
+/// Returns whether a document is within the documented limit on depth, which schemas cannot express.
 #[must_use]
 pub fn within_limits(document: &Value) -> bool {
     depth(document) <= DEPTH_LIMIT
@@ -182,7 +182,7 @@ pub fn fixed_up(revision: &str, schema: &Value) -> Value {
 ///
 /// # Panics
 ///
-/// Panics if nothing repeats a definition of [`repeated`].
+/// Panics if no inline schema repeats a definition that [`repeated`] lists.
 #[must_use]
 pub fn with_references(extension: &str, schema: &Value) -> Value {
     let (mut schema, keyword) = (schema.clone(), definitions_keyword(schema));
@@ -205,7 +205,7 @@ pub fn with_references(extension: &str, schema: &Value) -> Value {
     }
     if !repeated(extension).is_empty() {
         let definitions = schema[keyword].as_object_mut().expect("the definitions");
-        // Definitions that were inside a definition and refer to themselves.
+        // Removes definitions that were inside another definition and that only they themselves still refer to.
         let locals: Vec<String> = definitions.keys().filter(|name| name.ends_with("__schema0")).cloned().collect();
         for local in locals {
             let reference = format!("\"#/{keyword}/{local}\"");

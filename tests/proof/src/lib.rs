@@ -203,7 +203,7 @@ impl Proof {
         within_limits(document) && self.judge.accepts(definition, document)
     }
 
-    /// Compares the two verdicts on a document. Returns the verdict.
+    /// Compares the decoder's verdict on a document with the judge's. Returns the verdict if they agree.
     ///
     /// # Errors
     ///

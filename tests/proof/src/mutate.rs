@@ -703,7 +703,7 @@ fn rename_definition(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let old = some_definition(document, rng)?;
     let mut new = name(rng);
     if rng.u8(0..4) == 0 {
-        // The name of another definition in lowercase, or a suffix that may conflict.
+        // Use the name of another definition in lowercase, or add a suffix that may conflict.
         let other = some_definition(document, rng)?;
         new = match rng.u8(0..5) {
             0 => other.to_lowercase(),
@@ -834,7 +834,7 @@ fn insert_keyword(document: &mut Json, rng: &mut Rng) -> Option<String> {
 fn insert_known_keyword(document: &mut Json, rng: &mut Rng) -> Option<String> {
     let path = schema_node(document, rng)?;
     let keyword = KEYWORDS[rng.usize(0..KEYWORDS.len())];
-    // In most cases, a value that is valid for the keyword.
+    // In most cases, choose a value that is valid for the keyword.
     let new = match keyword {
         _ if rng.u8(0..5) == 0 => value(rng),
         "type" => json(TYPE_VALUES[rng.usize(0..TYPE_VALUES.len())]),

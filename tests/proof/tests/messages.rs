@@ -569,7 +569,7 @@ fn huge() -> usize {
     if is_thorough() { 50 << 20 } else { 10 << 20 }
 }
 
-/// The number of items, members or duplicates in most of the others.
+/// The number of items, members or duplicates in most of the other documents.
 fn many() -> usize {
     if is_thorough() { 1_000_000 } else { 200_000 }
 }

@@ -1,4 +1,4 @@
-// An agent of ACP at its standard input and output.
+// An ACP agent on standard input and output.
 import { Readable, Writable } from "node:stream";
 
 import * as acp from "@agentclientprotocol/sdk";

@@ -1,4 +1,4 @@
-// A client of ACP, which drives the agent at its standard input and output. Reports what happens on standard error.
+// An ACP client, which drives the agent on its standard input and output. Reports on standard error what happens.
 import { Readable, Writable } from "node:stream";
 
 import * as acp from "@agentclientprotocol/sdk";

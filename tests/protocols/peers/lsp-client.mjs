@@ -1,4 +1,4 @@
-// A client of LSP, which drives the server at its standard input and output. Reports what happens on standard error.
+// An LSP client, which drives the server on its standard input and output. Reports on standard error what happens.
 import lsp from "vscode-languageserver-protocol/node";
 
 const report = (step, value) => console.error(JSON.stringify({ step, value }));

@@ -1,5 +1,5 @@
-// A JSON-RPC client that calls the methods of `contracts/sums.json`, with params by position and by name. Reports what
-// happens on standard error.
+// A JSON-RPC client that calls the methods of `contracts/sums.json`, with params by position and by name. Reports on
+// standard error what happens.
 import rpc from "vscode-jsonrpc/node";
 
 const report = (step, value) => console.error(JSON.stringify({ step, value }));

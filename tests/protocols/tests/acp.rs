@@ -21,7 +21,7 @@ use mcpgen_types::{ErrorCode, ErrorObject, Json, Request, RequestId, Version};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// In ACP, either side can cancel a request. The other side then answers it.
+/// In ACP, both agents and clients can cancel a request. The peer then responds to it.
 struct Acp;
 
 const VERSION: Version = InitializeRequestMessage::VERSION;

@@ -26,7 +26,8 @@ use mcpgen_types::{ErrorCode, ErrorObject, Json, Request, RequestId, Version};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-/// In LSP, either side can cancel a request. The other side then answers it. Progress has a token.
+/// In LSP, both clients and servers can cancel a request. The peer then responds to it. Progress notifications have a
+/// token.
 struct Lsp;
 
 const VERSION: Version = InitializeRequest::VERSION;

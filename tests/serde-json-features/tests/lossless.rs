@@ -209,7 +209,7 @@ where
     if !name.contains("::") {
         return;
     }
-    // serde_json replaces an object with this key by the document in its string. Our types do not.
+    // serde_json replaces an object that has this key with the document in the key's string. Our types do not.
     if text.contains("$serde_json::private::RawValue") && !name.starts_with("mcpgen_types::") {
         return;
     }

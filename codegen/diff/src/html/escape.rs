@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mcpgen_schema::text::visible;
 
-/// Escapes a text for an element or for an attribute in quotes. Shows invisible characters.
+/// Escapes text for an element or a quoted attribute, and makes invisible characters visible.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

@@ -1,4 +1,5 @@
-//! Self-contained HTML pages, which make no requests: `page` has the frame with styles and scripts, `escape` escapes text and Markdown.
+//! Self-contained HTML pages, which make no requests: `page` has the frame with styles and scripts, `escape` escapes
+//! text and Markdown.
 
 mod escape;
 mod page;

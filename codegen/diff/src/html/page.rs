@@ -13,7 +13,7 @@ pub struct Page {
     pub navigation: Vec<(String, String)>,
     /// The contents of `main`, in HTML.
     pub main: String,
-    /// The script, which the page does not need.
+    /// A script that adds features. The page also works without it.
     pub script: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! Compares the annotations of two schemas: what models read, and what programs may check although no schema requires it.
+//! Compares the annotations of two schemas: texts that models read, defaults, and formats that programs may check
+//! although schemas do not enforce them.
 
 use indexmap::IndexMap;
 use mcpgen_schema::json::Json;
@@ -9,9 +10,9 @@ use mcpgen_schema::json::pointer::escape;
 pub(super) struct Annotation {
     pub(super) kind: AnnotationKind,
     pub(super) keyword: String,
-    /// The path of the value in names, below that of the root.
+    /// The names that lead to the value, such as `.users[].name`, relative to the root.
     pub(super) path: String,
-    /// JSON pointer of the schema, below the root.
+    /// JSON pointer of the schema, relative to the root.
     pub(super) pointer: String,
     pub(super) old: Option<Json>,
     pub(super) new: Option<Json>,
@@ -19,11 +20,11 @@ pub(super) struct Annotation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnnotationKind {
-    /// Models read it.
+    /// A text that models read.
     Text,
-    /// Programs may check it.
+    /// A format that programs may check.
     Format,
-    /// It applies if a member is absent.
+    /// The value that applies if a member is absent.
     Default,
 }
 
@@ -32,7 +33,7 @@ const TEXTS: [&str; 6] = ["title", "description", "$comment", "example", "exampl
 /// Keywords that programs may check.
 const FORMATS: [&str; 6] = ["format", "contentEncoding", "contentMediaType", "contentSchema", "readOnly", "writeOnly"];
 
-/// The characters of an excerpt before the first difference, and after it.
+/// The number of characters that an excerpt shows before the first difference, and after it.
 const BEFORE: usize = 24;
 const AFTER: usize = 72;
 
@@ -84,7 +85,7 @@ fn excerpts(old: &str, new: &str) -> (String, String) {
     (excerpt(old), excerpt(new))
 }
 
-/// Finds the places that both schemas have, and compares their annotations.
+/// Finds the subschemas that both schemas have, and compares their annotations.
 pub(super) fn compare(old: &Json, new: &Json) -> Vec<Annotation> {
     let (old, new) = (subschemas(old), subschemas(new));
     let mut found = Vec::new();
@@ -103,14 +104,14 @@ pub(super) fn compare(old: &Json, new: &Json) -> Vec<Annotation> {
     found
 }
 
-/// A schema, or a schema in it.
+/// A schema, or a subschema inside it.
 pub(super) struct Subschema<'s> {
-    /// Its path in names, below that of the root.
+    /// The names that lead to its values, such as `.users[].name`, relative to the root.
     pub(super) path: String,
     pub(super) keywords: &'s IndexMap<String, Json>,
 }
 
-/// Returns a schema and all schemas in it, by their JSON pointers, each before those in it.
+/// Returns a schema and all schemas inside it, by JSON pointer. Outer schemas come first.
 pub(super) fn subschemas(root: &Json) -> IndexMap<String, Subschema<'_>> {
     fn collect<'s>(schema: &'s Json, path: String, pointer: String, found: &mut IndexMap<String, Subschema<'s>>) {
         let Json::Object(keywords) = schema else { return };

@@ -20,8 +20,8 @@ use crate::models::{Axis, Diff, Effort, Evidence, Finding, Place, Rule, Senders}
 /// The maximum number of notes about malformed items. A malicious file can have millions.
 const MOST_NOTES: usize = 50;
 
-/// Up to this many removed or added resources, templates or prompts have a finding each. Beyond it, one finding is
-/// about all of them, and names at most this many.
+/// If more resources, templates or prompts than this are removed or added, one finding covers all of them, and names at
+/// most `MOST_NAMED`.
 const MOST_SEPARATE: usize = 20;
 const MOST_NAMED: usize = 5;
 
@@ -56,10 +56,10 @@ struct Comparison {
     effort: Rc<Effort>,
 }
 
-/// The places of an item in both snapshots.
+/// The JSON pointers of an item in the old and in the new snapshot.
 type Places<'i> = (Option<&'i str>, Option<&'i str>);
 
-/// The members of an item that have rules. `metadata-changed` is for the others.
+/// The members of an item that have rules of their own. `metadata-changed` reports all others.
 const COMPARED: [&str; 11] = [
     "name",
     "uri",
@@ -96,7 +96,8 @@ impl Comparison {
             ListKind::Tools => renamed(&removed, &added.iter().map(|(key, item)| (*key, *item)).collect::<Vec<_>>()),
             _ => HashMap::new(),
         };
-        // Programs call each tool by its name, but the resources and prompts of a server can be its data.
+        // Each tool matters, because programs call it by name. Resources and prompts can be a server's data, which
+        // changes in bulk.
         let are_many = |count: usize| kind != ListKind::Tools && count > MOST_SEPARATE;
         if are_many(removed.len()) {
             let names: Vec<&str> = removed.iter().map(|(key, _)| *key).collect();
@@ -138,7 +139,7 @@ impl Comparison {
         }
     }
 
-    /// Adds one finding about many items of a list. Its detail identifies them.
+    /// Adds one finding about many items of a list. The detail of the finding identifies the items.
     fn find_all(&mut self, rule: Rule, kind: ListKind, names: &[&str], words: &str, places: Places<'_>) {
         let count = counted(names.len() as u64, &format!("{}s", kind.item()));
         let first: Vec<String> = names.iter().take(MOST_NAMED).map(|name| format!("`{}`", excerpt(name))).collect();
@@ -182,7 +183,7 @@ impl Comparison {
         names.dedup();
         for name in names.into_iter().filter(|name| !COMPARED.contains(&name.as_str())) {
             let others = |item: &Item| match (name.as_str(), item.get(name)) {
-                // Hints have rules, and the date changes with the contents.
+                // Hints have rules of their own, and `lastModified` changes with the contents.
                 ("annotations", Some(Json::Object(all))) => {
                     let is_other = |(name, _): &(&String, &Json)| {
                         name.as_str() != "lastModified" && (kind != ListKind::Tools || !HINTS.contains(&name.as_str()))

@@ -1,5 +1,5 @@
-//! A difference that affects trust, and its place. Paths borrow the names in them until a finding shows them: a list can have a
-//! long name around thousands of values.
+//! A difference that affects trust, and its place. Paths borrow the names in them until a finding shows them: a list
+//! can have a long name around thousands of values.
 
 use std::borrow::Cow;
 
@@ -7,19 +7,20 @@ use mcpgen_schema::text::sha256;
 
 use crate::models::Rule;
 
-/// A difference: the rule, the member that differs, a detail that identifies the difference, and the end of the message.
+/// A difference: the rule, the member that differs, a detail that identifies the difference, and the end of the
+/// message.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) rule: Rule,
-    /// The member of the item.
+    /// The name of the item's member.
     pub(super) member: String,
-    /// The path in names, below the item.
+    /// The names that lead to the value, such as `.arguments.users[].name`, relative to the item.
     pub(super) path: String,
     pub(super) detail: String,
     pub(super) words: String,
 }
 
-/// A step from a value into it.
+/// A step from a value to a part of it, such as a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step<'v> {
     Member(&'v str),
@@ -48,7 +49,7 @@ pub(super) fn path_text(path: &[Step<'_>]) -> String {
     beginning(&shown).into_owned()
 }
 
-/// Returns the member of the item at the beginning of a path.
+/// Returns the name of the item's member with which a path begins.
 pub(super) fn member_of(path: &[Step<'_>]) -> String {
     match path.first() {
         Some(Step::Member(name)) => (*name).to_owned(),
@@ -56,7 +57,7 @@ pub(super) fn member_of(path: &[Step<'_>]) -> String {
     }
 }
 
-/// Shortens a name that is too long for a finding. A digest takes the place of the rest, because names with the same beginning
+/// Shortens a name that is too long for a finding. A digest replaces the rest, because names with the same beginning
 /// must not share a fingerprint.
 pub(crate) fn excerpt(name: &str) -> Cow<'_, str> {
     match beginning(name) {

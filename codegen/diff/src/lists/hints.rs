@@ -50,7 +50,7 @@ pub(super) fn compare(old: &Item, new: &Item) -> Vec<Behaviour> {
         }
         _ => {}
     }
-    // Without effects on both sides, repetition does not matter.
+    // If neither tool has effects, repetition does not matter.
     match (old.idempotent, new.idempotent) {
         (true, false) => {
             found.push((Rule::ToolBecameNonIdempotent, "", "may now have further effects if a call is repeated"));

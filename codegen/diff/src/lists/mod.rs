@@ -6,12 +6,13 @@
 //! Snapshot (new) ─┘
 //! ```
 //!
-//! Clients send arguments and servers send results, so a change has the opposite effect in each. The verdicts are for
-//! those who use the old lists with the new server: a model or a client that remembers them, and a program with
+//! Clients send arguments and servers send results, so the same change to both has opposite effects. The verdicts are
+//! for those who use the old lists with the new server: a model or a client that remembers them, and a program with
 //! recorded calls.
 //!
-//! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read. `trust` finds
-//! changes that affect whether to trust a tool, with `permissions` and `secrets`, and `renames` recognises renamed tools. `compare` combines all of these.
+//! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read.
+//! `trust` finds changes that affect whether to trust a tool, with `permissions` and `secrets`, and `renames`
+//! recognises renamed tools. `compare` combines all of these.
 
 mod annotations;
 mod compare;

@@ -31,7 +31,7 @@ const OTHERS: [&str; 6] = ["name", "title", "description", "inputSchema", "outpu
 /// The maximum number of permissions that a message names.
 const MOST_NAMED: usize = 20;
 
-/// The names around a permission, and the word for it.
+/// The names of the members around a permission, then the permission itself.
 type Permission<'v> = Vec<Cow<'v, str>>;
 
 pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
@@ -52,7 +52,8 @@ pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
         };
         let gained: Vec<_> = after.difference(before).collect();
         let lost: Vec<_> = before.difference(after).collect();
-        // A baseline that accepts these permissions must not hide others beyond the named ones.
+        // The detail also covers the permissions that the message does not name, so that a baseline cannot hide
+        // different ones.
         let unnamed = gained.iter().skip(MOST_NAMED).chain(lost.iter().skip(MOST_NAMED));
         let unnamed: String = unnamed.map(|it| it.join(": ") + "\0").collect();
         let (gained, lost) = (list(&gained), list(&lost));
@@ -99,7 +100,8 @@ fn stated(item: &Item) -> BTreeMap<Vec<Step<'_>>, BTreeSet<Permission<'_>>> {
     found
 }
 
-/// Collects what a value permits. An OAuth scope is a word of a text, and a switch permits something if it is on.
+/// Collects what a value permits. Each word of a string is a permission, as in OAuth scopes, and a boolean permits
+/// something if it is true.
 fn values<'v>(value: &'v Json, names: &mut Vec<&'v str>, found: &mut BTreeSet<Permission<'v>>) {
     let permission = |word: Option<Cow<'v, str>>| {
         let names = names.iter().map(|name| Cow::Borrowed(*name));

@@ -14,7 +14,7 @@ pub(super) type Named<'i> = (&'i str, &'i Item);
 pub(super) fn renamed<'i>(removed: &[Named<'i>], added: &[Named<'i>]) -> HashMap<&'i str, &'i str> {
     let [removed, added] = [removed, added].map(|tools| tools.iter().map(Tool::of).collect::<Vec<_>>());
     let mut renamed = HashMap::new();
-    // Equal descriptions come first, so that no tool takes the name of another.
+    // Equal descriptions are matched first, so that no tool takes the name of another.
     let mut equal: HashMap<(&str, Option<&str>), Vec<&'i str>> = HashMap::new();
     for new in added.iter().rev() {
         equal.entry((&new.schemas, new.description)).or_default().push(new.name);
@@ -40,11 +40,11 @@ pub(super) fn renamed<'i>(removed: &[Named<'i>], added: &[Named<'i>]) -> HashMap
     renamed
 }
 
-/// What identifies a tool without its name.
+/// What identifies a tool apart from its name.
 struct Tool<'i> {
     name: &'i str,
     description: Option<&'i str>,
-    /// Equal for equal schemas without annotations.
+    /// A text that is the same for tools whose schemas differ only in annotations.
     schemas: String,
     has_arguments: bool,
 }
@@ -62,19 +62,20 @@ impl<'i> Tool<'i> {
     }
 }
 
-/// The maximum number of new tools among which a renamed one is looked for. A malicious list can have thousands that
-/// look the same.
+/// The maximum number of new tools to compare with a removed one. A malicious list can have thousands that look the
+/// same.
 const MOST_CANDIDATES: usize = 50;
 
-/// Returns the new tool whose description is most like that of an old one, if it is recognisably the same. Of several
-/// equal ones, returns the last.
+/// Returns the new tool whose description is most like that of an old one, if it is recognisably the same tool. If
+/// several are equally similar, returns the last.
 fn best(old: &Tool<'_>, candidates: &[&Tool<'_>]) -> Option<usize> {
     let first = candidates.len().saturating_sub(MOST_CANDIDATES);
     let scored = candidates.iter().enumerate().skip(first).map(|(at, new)| (likeness(old, new), at));
     scored.max().filter(|(likeness, _)| *likeness >= ALIKE).map(|(_, at)| at)
 }
 
-/// The percentage of common words in the descriptions of a tool before and after it was renamed.
+/// A removed and a new tool count as one renamed tool if their descriptions have at least this percentage of words in
+/// common.
 const ALIKE: usize = 80;
 
 /// In descriptions of up to this many words, a single replaced word means another tool.

@@ -18,9 +18,9 @@ use crate::models::{
 /// A schema of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The client sends arguments.
+    /// The schema of the arguments, which the client sends.
     Arguments,
-    /// The server sends results.
+    /// The schema of the result, which the server sends.
     Result,
 }
 
@@ -112,8 +112,9 @@ impl SchemaPair<'_> {
         schema
     }
 
-    /// Returns the models of both schemas without references to other documents, which are not read, and where such
-    /// references changed. A document counts as unchanged if the reference to it is.
+    /// Returns the models of both schemas without their references to other documents, and the pointers of those
+    /// references that changed. The documents themselves are not read: one counts as unchanged if the reference to it
+    /// is.
     fn models_without_others(&self, old: &Json, new: &Json) -> Option<(Models, Vec<String>)> {
         let (was, is) = (others(old), others(new));
         let (mut old, mut new) = (old.clone(), new.clone());
@@ -181,8 +182,8 @@ impl SchemaPair<'_> {
 
     fn compare_models(&self, old: &Model, new: &Model) -> Vec<Finding> {
         let found = compare_types((&old.0, old.1), (&new.0, new.1), self.part.senders(), self.effort);
-        // The names of definitions and their texts are compared elsewhere. Only one side sends the values, so the rules
-        // for the other direction do not apply.
+        // `annotations` compares the texts. Only one side sends the values, so the rules for the other direction do not
+        // apply.
         let other_direction = match self.part {
             Part::Arguments => "-by-old",
             Part::Result => "-by-new",
@@ -285,7 +286,8 @@ impl SchemaPair<'_> {
         }
     }
 
-    /// The schemas differ, but no rule found a difference: they accept the same values, or the same ones that a double can hold.
+    /// Creates the finding for schemas that differ although no rule found a difference: they accept the same values, at
+    /// least among those that a double can hold.
     fn rewritten(&self, old: &Json, new: &Json) -> Finding {
         let subject = self.part.name();
         let is_exact = ends_of_doubles(old) == ends_of_doubles(new);
@@ -333,7 +335,7 @@ fn others(schema: &Json) -> BTreeMap<String, Json> {
     references.filter(|(_, address)| address.as_str().is_some_and(|address| !address.starts_with('#'))).collect()
 }
 
-/// Returns the limits that are the greatest exact integers of a double, which count as no limits.
+/// Returns the limits at the largest integers that a double holds exactly. They count as no limits.
 fn ends_of_doubles(schema: &Json) -> BTreeSet<(String, &'static str)> {
     let limits = ["minimum", "maximum"];
     let is_end =

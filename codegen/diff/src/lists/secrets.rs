@@ -8,7 +8,7 @@ use mcpgen_schema::json::Json;
 use crate::lists::found::{Found, Step, path_text};
 use crate::models::Rule;
 
-/// The words of names of secrets, without separators.
+/// Words in the names of secrets, written without separators.
 const SECRETS: &str = "
     password; passwd; passphrase; secret; apikey; accesskey; privatekey; credential; credentials; authorization; bearer
 ";
@@ -50,9 +50,9 @@ struct Demand {
 #[derive(Default)]
 struct Required<'s> {
     members: BTreeMap<Vec<Step<'s>>, Demand>,
-    /// The definitions that were visited, always or in an alternative.
+    /// The definitions already found, with whether they always apply or only in an alternative.
     seen: HashSet<(&'s str, bool)>,
-    /// Those that were not.
+    /// The definitions still to visit.
     next: Vec<(&'s str, bool)>,
 }
 
@@ -144,7 +144,7 @@ fn resolve<'s>(root: &'s Json, address: &str) -> Option<&'s Json> {
     root.pointer(address.strip_prefix('#')?)
 }
 
-/// Returns whether a member is a secret by its name or its schema.
+/// Returns whether the name or the schema of a member says that it is a secret.
 fn is_secret(name: &str, schema: Option<&Json>) -> bool {
     let keyword = |name: &str| schema.and_then(|schema| schema.get(name));
     if keyword("writeOnly") == Some(&Json::Bool(true)) || keyword("format").and_then(Json::as_str) == Some("password") {
@@ -157,7 +157,7 @@ fn is_secret(name: &str, schema: Option<&Json>) -> bool {
     is_listed || (is_token && !words.iter().any(|word| listed(NO_TOKENS).any(|it| it == word)))
 }
 
-/// Splits a name in any case into its words, in lowercase.
+/// Splits a name, such as `apiKey` or `API_KEY`, into its words, in lowercase.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;

@@ -1,5 +1,5 @@
-//! Finds changes that affect whether to trust a tool: hidden characters and instructions in texts, other permissions, and new
-//! secrets. `hints` compares what a tool says about its behaviour.
+//! Finds changes that affect whether to trust a tool: hidden characters and instructions in texts, changed permissions,
+//! and new secrets. `hints` compares what a tool says about its behaviour.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,7 +115,7 @@ fn hidden(text: &str) -> impl Iterator<Item = char> + '_ {
     near.filter(is_found).map(|((c, _), _)| c)
 }
 
-/// Returns whether people do not see a character. Line breaks are layout.
+/// Returns whether a character is invisible to people. Line breaks are layout.
 fn is_hidden(c: char) -> bool {
     let is_layout = matches!(c, ' '..='~' | '\n' | '\r' | '\t');
     let is_selector = matches!(c, '\u{fe00}'..='\u{fe0d}' | '\u{e0100}'..='\u{e01ef}');

@@ -1,5 +1,5 @@
-//! Compares what types check beyond their shapes, as a whole: values that the old schema accepts and the new one refuses, or the
-//! reverse.
+//! Compares the checks that types have beyond their shapes, as a whole: looks for values that the old schema accepts
+//! and the new one refuses, or the reverse.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::models::rules::Rule;
 use crate::models::values::Values;
 use crate::models::verdict::Verdict;
 
-/// The number of pairs of types that are kept as checks. Each has the checks of all types in it.
+/// The number of pairs of types whose checks are cached. Each entry has the checks of all types inside the pair.
 const MOST_KEPT: usize = 32;
 
 impl Values<'_> {
@@ -51,7 +51,7 @@ impl Values<'_> {
         }
         let message = match (words(&was, &is), words(&is, &was)) {
             (Some(old), Some(new)) => match (old.as_str(), new.as_str()) {
-                // Only the definitions that they refer to differ.
+                // The checks read the same, but refer to definitions that differ.
                 ("", "") => format!("the checks of {subject} differ"),
                 ("", new) => format!("{subject} requires {new}"),
                 (old, "") => format!("{subject} no longer requires {old}"),
@@ -86,18 +86,19 @@ impl Values<'_> {
         rule.is_none()
     }
 
-    /// Returns the verdict on what the other version sends to this one.
+    /// Returns the verdict on what the other version sends to `reader`.
     pub(super) fn read_by(&self, reader: Version, types: (&Type, &Type), aim: Option<&Aim>) -> Answer {
         let answer = self.asked(reader, types, aim, false);
         if !self.has_64_bit_readers || answer.verdict == Verdict::Breaking {
             return answer;
         }
-        // Only an integer that does not fit into the reader's type may show the difference.
+        // The only witness may be an integer that does not fit into the reader's type, so the comparison is repeated
+        // with the limits of 64 bits.
         let of_types = self.asked(reader, types, aim, true);
         if of_types.verdict == Verdict::Breaking { of_types } else { answer }
     }
 
-    /// Returns two types as checks, which are kept, because several differences need the same ones.
+    /// Returns two types as checks, from a cache if possible, because several differences need the same ones.
     fn versions(&self, old: &Type, new: &Type, is_64_bit: bool) -> Rc<Versions> {
         let mut kept = self.as_checks.borrow_mut();
         if kept.len() >= MOST_KEPT {
@@ -112,14 +113,14 @@ impl Values<'_> {
     }
 }
 
-/// Returns the rule for values that are compared as a whole, given the verdicts from old to new and from new to old. `None` if
-/// they are the same.
+/// Returns the rule for values that are compared as a whole, given the verdicts from old to new and from new to old.
+/// `None` if they are the same.
 pub(super) fn rule_of(answers: &[Answer; 2]) -> Option<Rule> {
     rule_of_whole(answers.each_ref().map(|it| it.verdict == Verdict::Compatible))
 }
 
-/// Returns the rule for values that are compared as a whole, given whether the new version accepts what the old one does, and the
-/// reverse.
+/// Returns the rule for values that are compared as a whole, given whether the new version accepts what the old one
+/// does, and the reverse.
 pub(super) fn rule_of_whole(accepts_all: [bool; 2]) -> Option<Rule> {
     match accepts_all {
         [true, true] => None,
@@ -129,7 +130,7 @@ pub(super) fn rule_of_whole(accepts_all: [bool; 2]) -> Option<Rule> {
     }
 }
 
-/// Describes the checks that the others lack. `None` if a sentence cannot.
+/// Describes the checks that `others` lacks, or returns `None` if one of them is too complex for a sentence.
 fn words(checks: &[&Check], others: &[&Check]) -> Option<String> {
     fn one(check: &Check) -> Option<String> {
         match check {
@@ -165,7 +166,7 @@ fn is_same_scope(old: &[&Check], before: &Protocol, new: &[&Check], after: &Prot
     true
 }
 
-/// Returns the members that an object requires, of those in the alternatives of these checks.
+/// Lists the members in the alternatives of these checks that the object requires.
 fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Option<String> {
     let Resolved::Object(object) = protocol.resolved(content) else { return None };
     let alternatives = alternatives(checks)?;
@@ -175,7 +176,8 @@ fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Opt
     (!required.is_empty()).then(|| listed(&required))
 }
 
-/// Returns the alternatives of checks: for each, the members that it requires and not all others do.
+/// Returns the alternatives in the checks. For each, lists the members that it requires, except those that every
+/// alternative requires.
 fn alternatives<'c>(checks: &[&'c Check]) -> Option<Vec<Vec<&'c str>>> {
     fn required<'c>(check: &'c Check, names: &mut Vec<&'c str>) {
         match check {

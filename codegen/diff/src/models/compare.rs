@@ -39,7 +39,8 @@ pub fn compare(old: &Protocol, new: &Protocol) -> Diff {
     diff
 }
 
-/// Compares two types and everything in them. Finds no definitions, because their names do not affect documents.
+/// Compares two types and everything in them. Does not compare definitions by name, because names do not affect
+/// documents.
 pub(crate) fn compare_types(
     (old, from): (&Protocol, TypeId),
     (new, to): (&Protocol, TypeId),
@@ -73,7 +74,7 @@ pub(crate) fn compare_checks(
     let answers = [Version::New, Version::Old].map(|reader| versions.read_by(reader, None, effort));
     let root = Some(Place { pointer: String::new(), rust: None });
     let message = format!("the schemas of the {subject} differ");
-    // If both directions are compatible, the rule depends on which of them is so only by convention.
+    // If both directions are compatible, the rule depends on which of them is compatible only by convention.
     let proved = answers.each_ref().map(|it| it.evidence == Evidence::Proof);
     let rule = rule_of(&answers).or_else(|| rule_of_whole(proved))?;
     let difference = Site::of(subject, [root.clone(), root]).difference(rule, message);
@@ -91,7 +92,7 @@ pub(super) struct Comparison<'p> {
     values: Values<'p>,
     /// Who sends the messages of both schemas.
     pub(super) sending: [Sending; 2],
-    /// The senders of the new schema's aliases, which are those of the types that use them.
+    /// The senders of the new schema's aliases. An alias has the senders of the types that use it.
     aliases: HashMap<TypeId, Senders>,
     pairs: IndexMap<Pair, Paired>,
     /// Pairs whose senders are not propagated to their children yet.
@@ -163,7 +164,7 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// Adds the senders of a type that uses an alias.
+    /// Adds the senders of a type to an alias that it uses, and to the aliases in that alias.
     fn use_alias(&mut self, id: TypeId, senders: Senders) {
         let mut used = vec![id];
         while let Some(id) = used.pop() {
@@ -413,7 +414,7 @@ fn definitions(protocol: &Protocol) -> IndexMap<&str, TypeId> {
     all.filter(|(_, def)| def.origin == Origin::Definition).map(|(id, def)| (def.name.as_str(), id)).collect()
 }
 
-/// Returns the entries of both sides by key: those that the new side has before those that only the old side has.
+/// Pairs the entries of both sides by key. Those that only the old side has come last.
 pub(super) fn paired<K: Copy + Eq + Hash, T: Copy>(
     old: IndexMap<K, T>,
     new: IndexMap<K, T>,

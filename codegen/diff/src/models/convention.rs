@@ -1,5 +1,5 @@
-//! The documents that senders write by convention: without members that an open object of their schema says nothing about,
-//! and that the reader's schema names.
+//! The documents that senders write by convention. They lack the members that the reader's schema names, but that an
+//! open object of the sender's schema says nothing about.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ struct Convention<'c> {
 }
 
 impl Convention<'_> {
-    /// Returns the check of the usual values of a schema.
+    /// Returns the check that accepts only the usual values of a schema.
     fn value(&self, check: &Check) -> Check {
         let inside = self.inside(check);
         let mut said = Said::default();
@@ -47,7 +47,7 @@ impl Convention<'_> {
         Check::All(vec![inside, absent])
     }
 
-    /// Returns the check of usual members and items, and so on.
+    /// Returns the check that all members and items inside a value are usual.
     fn inside(&self, check: &Check) -> Check {
         let pairs = |pairs: &[(String, Check)]| pairs.iter().map(|(name, it)| (name.clone(), self.value(it))).collect();
         match check {
@@ -77,7 +77,7 @@ struct Said<'c> {
     names: BTreeSet<&'c str>,
     patterns: Vec<&'c str>,
     has_members: bool,
-    /// Whether it says something about all members.
+    /// Whether the schema says something about all members.
     has_others: bool,
 }
 
@@ -113,7 +113,7 @@ impl<'c> Said<'c> {
     }
 
     fn says(&self, name: &str) -> bool {
-        // A pattern that took too many steps may match.
+        // A pattern counts as matching if it takes too many steps to find out.
         self.names.contains(name) || self.patterns.iter().any(|it| pattern::matches(it, name) != Ok(false))
     }
 }

@@ -22,7 +22,8 @@ pub(super) struct Difference {
     pub(super) values: Option<(Type, Type)>,
     /// What a witness should show.
     pub(super) aim: Option<Aim>,
-    /// The reader for which it is only compatible because nobody sends members that an open object says nothing about.
+    /// The reader for which the difference is compatible only by convention: nobody sends members that an open object
+    /// says nothing about.
     pub(super) by_convention: Option<Version>,
     /// The verdicts from old to new and from new to old, if they are known.
     pub(super) known: Option<Box<[Answer; 2]>>,
@@ -31,7 +32,7 @@ pub(super) struct Difference {
 /// The location of a comparison.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Site {
-    /// The subject, in names of the schema.
+    /// What is compared, by its name in the schema, such as `CallToolResult.content`.
     pub(super) subject: String,
     pub(super) old: Option<Place>,
     pub(super) new: Option<Place>,
@@ -87,7 +88,8 @@ impl Outcome {
         }
     }
 
-    /// Compares the Rust names of items that have the same name in both schemas. `part` is a value, or empty.
+    /// Compares the Rust names of items that have the same name in both schemas. `part` names an enum value of the
+    /// item, or is empty.
     pub(super) fn rust_name(&mut self, site: &Site, part: &str, old: &str, new: &str) {
         if old != new {
             let of = if part.is_empty() { String::new() } else { format!("{part} of ") };
@@ -120,7 +122,7 @@ impl Site {
         Difference { rule, subject, detail, message, old, new, values, aim, by_convention, known }
     }
 
-    /// Returns an aim at a value.
+    /// Returns the aim for documents that have this value here.
     pub(super) fn aim(&self, value: &Json) -> Aim {
         let value = Check::Values(vec![value.clone()]);
         Aim::Accepted(match &self.member {

@@ -35,7 +35,7 @@ pub enum Evidence {
 }
 
 impl Evidence {
-    /// Returns the evidence of verdicts on a change that no document shows.
+    /// Returns the evidence for the verdicts on a change that no document can show.
     pub(crate) fn of(rule: Rule, lists: ListVerdicts) -> Evidence {
         match lists.remembered_list.max(lists.stored_workflow) {
             _ if !rule.concerns(&Axis::LISTS) => Evidence::None,
@@ -81,11 +81,11 @@ impl Version {
 /// A document that one version accepts, and the other one refuses. It is a value of the finding's subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Witness {
-    /// The version that refuses it.
+    /// The version that refuses the document.
     pub reader: Version,
     /// The document.
     pub document: Json,
-    /// Why it is refused, with the path of the refused value.
+    /// Why the document is refused, with the path of the refused value.
     pub refused: String,
 }
 
@@ -95,12 +95,12 @@ pub(super) struct Answer {
     pub(super) verdict: Verdict,
     pub(super) evidence: Evidence,
     pub(super) witness: Option<Witness>,
-    /// Why nothing was decided.
+    /// Why the verdict could not be decided.
     pub(super) unknown: Option<Reason>,
 }
 
 impl Answer {
-    /// Creates a verdict that no document shows.
+    /// Creates a verdict without a witness.
     pub(super) fn new(verdict: Verdict, evidence: Evidence) -> Answer {
         Answer { verdict, evidence, witness: None, unknown: None }
     }
@@ -114,14 +114,14 @@ impl Answer {
     }
 }
 
-/// The documents that a difference is about, if other differences of the same value are about others.
+/// The documents that a difference is about, if other differences of the same value are about different documents.
 #[derive(Clone, Debug)]
 pub(super) enum Aim {
-    /// Those in which the member is absent.
+    /// Documents in which the member is absent.
     Absent(String),
-    /// Those in which the member is present.
+    /// Documents in which the member is present.
     Present(String),
-    /// Those that this check of the sender accepts.
+    /// Documents of the sender that this check accepts.
     Accepted(Check),
 }
 
@@ -152,9 +152,9 @@ impl Default for Effort {
 
 impl Effort {
     const TOTAL: u64 = 6_000_000;
-    /// The steps of the first question. A question of an ordinary schema takes some hundreds.
+    /// The steps that the first question may take. For an ordinary schema, a question takes a few hundred.
     const FIRST: u64 = 20_000;
-    /// The steps of a question if few are left.
+    /// The steps that a question may take when few are left.
     const LATER: u64 = 500;
 
     /// Answers a question within the budget.
@@ -170,7 +170,7 @@ impl Effort {
         answer
     }
 
-    /// Reports that the budget was reached.
+    /// Returns a note if the budget was too small for some questions.
     pub(crate) fn note(&self) -> Option<String> {
         let questions = counted(u64::from(self.unanswered.get()), "questions");
         let were = if self.unanswered.get() == 1 { "was" } else { "were" };
@@ -179,7 +179,7 @@ impl Effort {
     }
 }
 
-/// Returns the parts of a check that all have to hold, with those of definitions.
+/// Returns the parts of a check that all have to hold, including those of the definitions that it refers to.
 fn parts<'c>(check: &'c Check, definitions: &'c Definitions) -> Vec<&'c Check> {
     let (mut queue, mut seen, mut found) = (vec![check], BTreeSet::new(), Vec::new());
     while let Some(check) = queue.pop() {
@@ -192,7 +192,7 @@ fn parts<'c>(check: &'c Check, definitions: &'c Definitions) -> Vec<&'c Check> {
     found
 }
 
-/// The number of witnesses that are tried again.
+/// The maximum number of witnesses that are kept and tried on later differences.
 const MOST_KNOWN: usize = 8;
 
 /// Two values that may replace each other, as checks.
@@ -216,7 +216,7 @@ impl Versions {
         Versions { old, new, usual: Default::default(), known: RefCell::default() }
     }
 
-    /// Returns the verdict on what the other version sends to this one.
+    /// Returns the verdict on what the other version sends to `reader`.
     pub(super) fn read_by(&self, reader: Version, aim: Option<&Aim>, effort: &Effort) -> Answer {
         effort.ask(|steps| {
             let mut answer = match self.known(reader, aim) {
@@ -238,8 +238,8 @@ impl Versions {
         })
     }
 
-    /// Returns why the reader refuses a document, if the reason is a part of its check that concerns the aim. The
-    /// document may lack required members, too.
+    /// Returns why the reader refuses a document, if the reason concerns the aim. Required members that the document
+    /// also lacks do not count, unless the aim is about them.
     fn reason(&self, reader: Version, aim: &Aim, document: &Json) -> Option<String> {
         let ((reads, definitions), _) = self.sides(reader);
         let mut parts = parts(reads, definitions).into_iter();
@@ -269,7 +269,8 @@ impl Versions {
         known.iter().find(is_aimed).cloned().or_else(|| known.iter().find_map(|it| self.renamed(it, reader, aim)))
     }
 
-    /// Returns a witness with another member, if that is one, too: a reader may refuse thousands of members alike.
+    /// Renames the only member of a known witness, and returns the result if it is a witness too. A reader may refuse
+    /// thousands of members for the same reason.
     fn renamed(&self, known: &Witness, reader: Version, aim: Option<&Aim>) -> Option<Witness> {
         let (Some(Aim::Present(name)), Json::Object(members)) = (aim, &known.document) else { return None };
         let [value] = members.values().collect::<Vec<_>>()[..] else { return None };
@@ -288,7 +289,7 @@ impl Versions {
         }
     }
 
-    /// Returns what the other version sends to this reader by convention.
+    /// Returns what the other version sends to `reader` by convention.
     fn usual(&self, reader: Version) -> &(Check, Definitions) {
         let ((reads, scope), (sent, sender)) = self.sides(reader);
         let [old, new] = &self.usual;

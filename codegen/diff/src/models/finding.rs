@@ -38,7 +38,7 @@ pub struct TypeVerdict {
 pub struct Finding {
     /// The rule.
     pub rule: Rule,
-    /// The senders of the type.
+    /// Who sends values of the type.
     pub senders: Senders,
     /// The verdicts.
     pub verdicts: Verdicts,
@@ -48,9 +48,9 @@ pub struct Finding {
     pub(crate) by_convention: Vec<Version>,
     /// Documents that one version accepts, and the other refuses. There is one for each breaking direction.
     pub witnesses: Vec<Witness>,
-    /// Why nothing was decided.
+    /// Why the verdict could not be decided.
     pub undecided: Option<String>,
-    /// The subject, in names of the schema: `CallToolResult.content`, `tools/call`.
+    /// What differs, by its name in the schema, such as `CallToolResult.content` or `tools/call`.
     pub subject: String,
     /// A detail that distinguishes the finding from others with the same rule and subject, such as a value.
     pub detail: String,
@@ -100,7 +100,7 @@ impl Finding {
         self.fingerprint_as(self.rule.id())
     }
 
-    /// Returns the fingerprints of a finding for each item.
+    /// Returns the fingerprint that each item would have in a finding of its own.
     #[cfg(feature = "report")]
     pub(crate) fn fingerprints_of_items(&self) -> impl Iterator<Item = String> {
         self.items.iter().map(|item| fingerprint(self.rule.id(), item, ""))

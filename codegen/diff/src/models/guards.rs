@@ -62,8 +62,8 @@ pub(super) struct Reached<'d> {
 /// Returns the variants that a reader's union may select for a document of this type, and whether it may reject the
 /// document.
 ///
-/// Documents do not use names of either revision for members that their type does not know. So a key that only the
-/// reader knows is absent.
+/// This assumes that a document has no undeclared member whose name either revision declares. So a key that only the
+/// reader's type declares is absent.
 pub(super) fn reachable<'d>(
     reader: &Protocol,
     choice: &Choice<'d>,
@@ -174,7 +174,7 @@ fn at(protocol: &Protocol, resolved: Resolved<'_>, path: &[String], values: Opti
     };
     match resolved {
         Resolved::Any => Holds::Perhaps,
-        // Documents have no keys that neither revision knows.
+        // Documents are assumed to have no keys that neither revision knows.
         Resolved::Object(object) => match object.members.iter().find(|member| member.wire == *step) {
             None if object.pattern.is_some_and(|it| pattern::matches(&it.pattern, step) != Ok(false)) => Holds::Perhaps,
             None => Holds::Never,

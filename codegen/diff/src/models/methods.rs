@@ -29,8 +29,8 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// Compares the existence and the senders of a method. Returns its senders in either schema. If neither schema says who
-    /// sends it, both sides may.
+    /// Compares whether both schemas have a method, and who sends it. Returns its senders in either schema. If neither
+    /// schema says who sends it, both sides may.
     fn method(&mut self, method: &str, kind: MessageKind, [old, new]: [Option<TypeId>; 2]) -> Senders {
         let sides = [(old, &self.sending[0]), (new, &self.sending[1])]
             .map(|(id, sending)| id.map(|id| sending.known(id).map(<[Side]>::to_vec)));

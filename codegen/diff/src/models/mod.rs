@@ -1,4 +1,4 @@
-//! Determines whom a schema change breaks. Compares two models, and judges each difference by its senders.
+//! Determines whom a schema change breaks. Compares two models, and rates each difference by who sends the messages.
 //!
 //! ```text
 //! Protocol (old) ─┐
@@ -9,10 +9,11 @@
 //! A rule has a verdict for messages from an old sender to a new reader, and one for the reverse. `senders` turns them
 //! into verdicts for an old client at a new server, and for a new client at an old server.
 //!
-//! `resolved` resolves the names in a type, and `guards` finds the variant that a reader's union selects. `values`, `objects`,
-//! `limits` and `unions` compare two types part by part; `checks` compares the rest as a `whole`. `difference` describes their
-//! differences, `worst` sums them up, and `compare` pairs the types, starting with those of `methods`. `evidence` finds a proof
-//! or a witness for each verdict, among the documents that `convention` describes.
+//! `resolved` resolves the names in a type, and `guards` finds the variant that a reader's union selects. `values`,
+//! `objects`, `limits` and `unions` compare two types part by part; `checks` compares the rest as a `whole`.
+//! `difference` describes their differences, `worst` sums them up, and `compare` pairs the types, starting with those
+//! of `methods`. `evidence` finds a proof or a witness for each verdict, among the documents that `convention`
+//! describes.
 
 mod checks;
 mod compare;

@@ -75,7 +75,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Compares a member that one version names with the unnamed ones of the other.
+    /// Compares a member that one version names with the unnamed members of the other.
     fn only_in(
         &self,
         version: Version,
@@ -122,8 +122,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Compares the content of a named member in one version with that of unnamed ones in the other. Returns whether the
-    /// version with the name accepts the other's, and the reverse.
+    /// Compares the content of a named member in one version with that of unnamed members in the other. Returns whether
+    /// the version with the name accepts the content of the other, and the reverse.
     fn both_fit(&self, version: Version, content: &Content, rest: &Type) -> (bool, bool) {
         let there = if version == Version::New { self.old } else { self.new };
         match content {
@@ -194,8 +194,8 @@ fn takes(protocol: &Protocol, content: &Type, value: &Json) -> bool {
     }
 }
 
-/// Returns whether this is `jsonrpc` or `id` of a message. On the wire they are present even if the schema does not
-/// state them.
+/// Returns whether a member is the `jsonrpc` or `id` of a message. On the wire, these are present even if the schema
+/// does not state them.
 fn is_envelope(site: &Site, member: &Member) -> bool {
     match member.wire.as_str() {
         "jsonrpc" => site.message.is_some() && member.content == Content::Constant(Json::String("2.0".into())),

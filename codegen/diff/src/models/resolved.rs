@@ -32,7 +32,7 @@ pub(super) struct Integers {
     pub(super) last: i128,
 }
 
-/// The named members of an object, and the others.
+/// The named members of an object, and what it allows in other members.
 #[derive(Clone, Debug)]
 pub(super) struct ResolvedObject<'p> {
     pub(super) members: &'p [Member],
@@ -219,7 +219,7 @@ impl Integers {
     }
 }
 
-/// The greatest integer of a double that is exact, as its predecessors are.
+/// The greatest integer up to which a double holds every integer exactly.
 pub(crate) const MAX_SAFE_INTEGER: i128 = (1 << 53) - 1;
 
 /// The maximum depth of types. Deeper types count as unknown.

@@ -31,7 +31,7 @@ use crate::models::verdict::{Axis, Bump, ListVerdicts, Verdict};
 #[strum(serialize_all = "kebab-case")]
 #[expect(missing_docs, reason = "`rules/*.toml` has their meanings")]
 pub enum Rule {
-    // Of schemas.
+    // Rules for schemas.
     RequestAdded,
     RequestRemoved,
     RequestMoved,
@@ -91,7 +91,7 @@ pub enum Rule {
     Undeprecated,
     DocumentationChanged,
     FixupDiffers,
-    // Of the lists of a server.
+    // Rules for the lists of a server.
     ToolAdded,
     ToolRemoved,
     ToolRenamed,
@@ -129,7 +129,7 @@ pub enum Rule {
     ResourceTemplateRemoved,
     PromptAdded,
     PromptRemoved,
-    // Trust in a server.
+    // Rules about trust in a server.
     TextGainedHiddenCharacters,
     TextGainedInstructions,
     PermissionGained,
@@ -190,7 +190,7 @@ pub enum Action {
     None,
 }
 
-/// A row of a table.
+/// An entry of `rules/*.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RuleRow {
@@ -223,7 +223,7 @@ impl Rule {
         Rule::from_str(id).ok()
     }
 
-    /// Returns its name in kebab case, which never changes.
+    /// Returns the rule's name in kebab case, which is stable: policies and baselines contain it.
     pub fn id(self) -> &'static str {
         self.into()
     }
@@ -238,7 +238,7 @@ impl Rule {
         self.row().action
     }
 
-    /// Returns the verdicts, if the evidence confirms them.
+    /// Returns the verdicts. For a finding, they hold only if its evidence confirms them.
     pub fn verdicts(self) -> RuleVerdicts {
         self.row().verdicts
     }
@@ -263,14 +263,14 @@ impl Rule {
         }
     }
 
-    /// Returns whether its findings concern one of these axes.
+    /// Returns whether findings by the rule concern one of these axes.
     pub fn concerns(self, axes: &[Axis]) -> bool {
         let on_trust = self.on_lists().is_some_and(|it| it.trust > Verdict::Compatible);
         let is_only_trust = matches!(self.verdicts(), RuleVerdicts::Trust { .. });
         axes.iter().any(|axis| if *axis == Axis::Trust { on_trust } else { !is_only_trust })
     }
 
-    /// Returns whether it is for the lists of a server.
+    /// Returns whether this is a rule for the lists of a server.
     pub fn is_of_lists(self) -> bool {
         self.on_lists().is_some()
     }
@@ -290,7 +290,7 @@ impl Rule {
         }
     }
 
-    /// Returns its verdicts on lists, if it is for lists.
+    /// Returns the verdicts on lists, if this is a rule for lists.
     pub(crate) fn on_lists(self) -> Option<ListVerdicts> {
         match self.verdicts() {
             RuleVerdicts::Schemas(_) => None,
@@ -299,7 +299,7 @@ impl Rule {
         }
     }
 
-    /// Returns the rule that replaces a rule of schemas for the arguments of tools.
+    /// For a rule about schemas, returns the rule that replaces it for the arguments of tools.
     pub(crate) fn of_arguments(self) -> Rule {
         TABLE.iter().find(|(_, row)| row.replaces.contains(&self)).map_or(self, |(rule, _)| *rule)
     }

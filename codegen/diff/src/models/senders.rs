@@ -10,14 +10,14 @@ use crate::models::verdict::{Axis, Bump, Verdict, Verdicts};
 /// The sides that send a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Senders {
-    /// Whether the client sends it.
+    /// Whether the client sends the type.
     pub client: bool,
-    /// Whether the server sends it.
+    /// Whether the server sends the type.
     pub server: bool,
 }
 
 impl Senders {
-    /// Both sides, or an unknown side.
+    /// Both sides, or unknown senders.
     pub const BOTH: Senders = Senders { client: true, server: true };
 
     /// Creates a set of one side.
@@ -36,7 +36,7 @@ impl Senders {
         Senders { client: self.client || other.client, server: self.server || other.server }
     }
 
-    /// Returns whether no side sends it.
+    /// Returns whether no side sends the type.
     pub fn is_empty(self) -> bool {
         self == Senders::default()
     }
@@ -71,7 +71,7 @@ impl Senders {
 /// The sides that send each message of a protocol.
 pub(super) struct Sending {
     known: HashMap<TypeId, Vec<Side>>,
-    /// The messages that are parts of others. Nobody sends them on their own.
+    /// The messages that are embedded in other messages. Nobody sends them on their own.
     embedded: HashSet<TypeId>,
 }
 

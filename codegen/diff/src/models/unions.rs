@@ -67,8 +67,8 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Describes a variant. An object that has no name is described by what it requires, with constants, because others may
-    /// have the same members.
+    /// Describes a variant. An object that has no name is described by what it requires, with constants, because others
+    /// may have the same members.
     fn words_of_variant(&self, protocol: &Protocol, variant: &Type) -> String {
         let words = self.words(protocol, variant);
         let Resolved::Object(object) = protocol.resolved(variant) else { return words };
@@ -112,7 +112,7 @@ impl<'p> Values<'p> {
         possible.into_iter().all(|(reached, may_fail)| !may_fail && reached.into_iter().all(fits))
     }
 
-    /// Matches the remaining objects that have the most members in common, if they have enough.
+    /// Matches the remaining objects by common members, those with the most first. Objects with too few do not match.
     fn by_likeness(&self, olds: &[Type], news: &[Type], matches: &mut Vec<(usize, usize)>) {
         let members = |protocol: &'p Protocol, content: &Type| match protocol.resolved(content) {
             Resolved::Object(object) => object.members.to_vec(),
@@ -209,7 +209,7 @@ fn shared(old: &[Member], new: &[Member]) -> Option<Likeness> {
     })
 }
 
-/// The share of common members in the smaller of two structs, and in all their members.
+/// The share of common members among the members of the smaller struct, and among those of both.
 type Likeness = (usize, usize);
 
 /// Returns the required constants of a struct.

@@ -38,7 +38,7 @@ pub(super) type Pair = (TypeId, TypeId);
 
 /// What is known about pairs of named types.
 pub(super) struct Known {
-    /// The verdicts without nested named types, and the pairs of these.
+    /// The verdicts on each pair without its nested named types, and the pairs of those types.
     pub(super) results: RefCell<HashMap<Pair, (BothWays, Vec<Pair>)>>,
     /// The pairs that are being compared. Their results are not known yet.
     pub(super) open: RefCell<HashSet<Pair>>,
@@ -111,9 +111,9 @@ impl<'p> Values<'p> {
         outcome
     }
 
-    /// Returns whether two definitions have the same structure, as a renamed definition does.
+    /// Returns whether two definitions have the same structure, so that one may be the other one under a new name.
     pub(super) fn same(&self, old: TypeId, new: TypeId) -> bool {
-        // The sorted names of an object's members. `None` if the type tells too little.
+        // The sorted names of an object's members. `None` if the type says too little to be recognised by it.
         let members = |protocol: &Protocol, id: TypeId| match &protocol.types[id].shape {
             Shape::Struct(body) if body.members.is_empty() => None,
             Shape::Struct(body) => {
@@ -149,7 +149,7 @@ impl<'p> Values<'p> {
         let named = |protocol: &Protocol, names: &[String]| {
             names.iter().filter_map(|name| protocol.types.named(name)).collect::<Vec<_>>()
         };
-        // An alias of such a union is one, too.
+        // An alias of such a union counts as one, too.
         let shape = |protocol: &'p Protocol, content: &Type| {
             let mut content = content;
             for _ in 0..=protocol.types.len() {
@@ -288,7 +288,7 @@ impl<'p> Values<'p> {
         outcome.add(site, Rule::ValuesClosed, &words);
     }
 
-    /// Adds a difference of two types. Some are described alike.
+    /// Adds a difference between two types. Types that differ may still have the same description.
     fn types(&self, rule: Rule, old: &Type, new: &Type, site: &Site, outcome: &mut Outcome) {
         // The subject's own name would tell the reader nothing.
         let words = |protocol: &Protocol, content: &Type| match definition(protocol, content) == Some(&site.subject) {
@@ -307,8 +307,8 @@ impl<'p> Values<'p> {
         outcome.add(site, rule, &words);
     }
 
-    /// Describes a type: by the name of its definition, or else by its expression. The names of other types are only known
-    /// in Rust.
+    /// Describes a type: by the name of its definition, or else by its expression. The names of other types are only
+    /// known in Rust.
     pub(super) fn words(&self, protocol: &Protocol, content: &Type) -> String {
         if definition(protocol, content).is_some() {
             return protocol.describe(content);

@@ -47,7 +47,7 @@ impl Values<'_> {
     }
 
     /// Compares two named types, or returns the known result. A pair that is being compared counts as breaking, so that
-    /// no result depends on itself. So does every pair after the limit.
+    /// no result depends on itself. Once the limit is reached, every new pair counts as breaking, too.
     fn outcome(&self, pair: Pair) -> (BothWays, Vec<Pair>) {
         let Known { results, open, fuel, .. } = &self.known;
         if let Some(known) = results.borrow().get(&pair) {

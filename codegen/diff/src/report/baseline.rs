@@ -23,7 +23,7 @@ const HEADER: &str = "\
 # The first word of a line identifies a finding. It stays the same when the finding moves.
 ";
 
-/// How many of the entries that match no finding a note names.
+/// A note names at most this many of the entries that match no finding.
 const NAMED: usize = 5;
 
 impl Baseline {
@@ -58,8 +58,8 @@ impl Baseline {
         Baseline { file: path.display().to_string(), entries: findings.iter().filter(counts).map(entry).collect() }
     }
 
-    /// Suppresses the findings in the baseline that are not ignored. Adds a note about the entries that match no finding,
-    /// if their rules concern these axes.
+    /// Suppresses the findings in the baseline that are not ignored. Adds a note about the entries that match no
+    /// finding, if their rules concern these axes.
     pub fn suppress(&self, judgement: &mut Judgement, axes: &[Axis]) {
         let rule = |words: &str| Rule::ALL.iter().find(|rule| words.split(' ').next() == Some(rule.id()));
         let concerns = |words: &str| rule(words).is_none_or(|rule| rule.concerns(axes));
@@ -70,7 +70,7 @@ impl Baseline {
                 gone.remove(&print);
                 judged.suppressed.get_or_insert(Suppressed::InBaseline);
             }
-            // Before there were many, each item had a finding of its own, which may be in the baseline.
+            // While there were few items, each had a finding of its own, which may be in the baseline.
             let mut is_accepted = !judged.finding.items.is_empty();
             for print in judged.finding.fingerprints_of_items() {
                 gone.remove(&print);
@@ -135,7 +135,7 @@ mod tests {
         baseline.suppress(&mut later, &Axis::WIRE);
         assert_eq!(later.findings[0].suppressed, None);
         assert!(later.notes[0].contains("2 of 2 entries match no finding"), "{:?}", later.notes);
-        // Its rules may concern other axes.
+        // An entry that matches no finding is noted only if its rule concerns the axes.
         std::fs::write(&path, "0123456789abcdef secret-required A\n").expect("written");
         for (axes, notes) in [(&Axis::LISTS[..], 0), (&[Axis::Trust], 1)] {
             let mut judgement = judge(Vec::new());

@@ -1,4 +1,4 @@
-//! Reads what is compared, and compares it.
+//! Reads two schemas or snapshots, and compares them.
 
 use mcpgen_model::snapshot::Snapshot;
 use mcpgen_model::{Contract, JSON_SCHEMA, Mapping, Protocol, Status, model};
@@ -27,7 +27,7 @@ pub struct Compared {
     pub old: Source,
     /// The new schema or snapshot.
     pub new: Source,
-    /// What the texts describe.
+    /// The models of both sides.
     pub models: Models,
 }
 
@@ -41,8 +41,8 @@ pub enum Models {
 }
 
 impl Compared {
-    /// Reads both sides. `mapping` lists messages that the schemas do not list, and `vendored` reads a revision by its name,
-    /// with our documentation or without it.
+    /// Reads both sides. `mapping` lists messages that the schemas do not list, and `vendored` reads a revision by its
+    /// name, with our documentation or without it.
     ///
     /// # Errors
     /// [`Error::Usage`] if a name is malformed or unknown, and the errors of [`Source::read`], of `vendored`, of the
@@ -80,7 +80,7 @@ impl Compared {
         }
     }
 
-    /// Compares.
+    /// Compares the models of both sides.
     pub fn diff(&self) -> Diff {
         match &self.models {
             Models::Schemas(protocols) => crate::models::diff(&protocols[0], &protocols[1]),
@@ -106,7 +106,7 @@ impl Subject {
         self.into()
     }
 
-    /// Returns the axes of such a comparison.
+    /// Returns the axes of a comparison of this kind.
     pub fn axes(self) -> &'static [Axis] {
         match self {
             Subject::Schemas => &Axis::SCHEMAS,
@@ -124,7 +124,7 @@ impl Subject {
         }
     }
 
-    /// Returns the rules of such a comparison. The schemas in lists also have findings by the rules of schemas.
+    /// Returns the rules of a comparison of this kind. The schemas in lists also have findings by the rules of schemas.
     pub fn rules(self) -> Vec<Rule> {
         let of_lists = |is: bool| Rule::ALL.iter().copied().filter(move |rule| rule.is_of_lists() == is);
         match self {

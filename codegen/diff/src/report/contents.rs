@@ -23,7 +23,7 @@ pub struct Report {
     pub old: Source,
     /// The new schema or snapshot.
     pub new: Source,
-    /// What the texts describe.
+    /// The models of both sides.
     pub models: Models,
     /// The axes.
     pub axes: Vec<Axis>,
@@ -109,8 +109,8 @@ impl Report {
         counts
     }
 
-    /// Returns the verdicts on each type that both schemas have, or on each changed item of a list, worst first. Among equally bad
-    /// ones, those with findings of their own come first, and those with the same worst rule are together.
+    /// Returns the verdicts on each type that both schemas have, or on each changed item of a list, worst first. Among
+    /// equally bad ones, those with findings of their own come first, and those with the same worst rule are together.
     pub(super) fn matrix(&self) -> Vec<MatrixRow> {
         let mut rows: Vec<MatrixRow> = match self.subject {
             Subject::Schemas | Subject::Documents => {
@@ -129,7 +129,7 @@ impl Report {
             let rest = subject.strip_prefix(verdict.name.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        // The findings are sorted.
+        // The findings are sorted, worst first.
         let worst = self.findings.iter().find(|judged| is_inside(&judged.finding.subject));
         MatrixRow {
             name: verdict.name.clone(),
@@ -152,7 +152,7 @@ impl Report {
         self.findings.iter().filter(|judged| judged.suppressed.is_none())
     }
 
-    /// Returns the places of a finding, with the side and its name.
+    /// Returns the places of a finding, each with its schema or snapshot, and `old` or `new`.
     pub(super) fn places<'a>(
         &'a self,
         judged: &'a Judged,
@@ -195,7 +195,7 @@ impl Report {
                 None => finding.subject.split(['.', '[']).next().unwrap_or_default().to_owned(),
             },
             Models::Lists(_) => {
-                // A removed item has no place in the new snapshot, and a new name is shown with the old one.
+                // The old place comes first. A removed item has no other place, and a renamed one keeps its old name.
                 let name = self.places(judged).find_map(|(_, source, place)| item_name(source, place));
                 match (name.unwrap_or_else(|| finding.subject.clone()), self.area(finding)) {
                     (name, list) if list == "tools" || list == name => name,
@@ -205,7 +205,7 @@ impl Report {
         }
     }
 
-    /// Groups findings by what they are about, in their order.
+    /// Groups findings by the item or type that they are about. Groups come in the order of their first findings.
     pub(super) fn groups<'a>(
         &'a self,
         findings: impl Iterator<Item = &'a Judged>,
@@ -231,7 +231,7 @@ impl Report {
         }
     }
 
-    /// Returns the pointer of an old place in the new schema, whose dialect may be another.
+    /// Returns the pointer of an old place in the new schema, whose dialect may differ.
     fn pointer_in_new(&self, place: &Place) -> String {
         match &self.models {
             Models::Schemas(protocols) => {
@@ -281,7 +281,7 @@ fn worst(findings: &[&Judged], axis: Axis) -> Verdict {
     findings.iter().map(|judged| judged.finding.verdicts.on(axis)).max().unwrap_or_default()
 }
 
-/// Returns the name of the item of a list around a place.
+/// Returns the name of the list item that contains a place.
 fn item_name(source: &Source, Place { pointer, .. }: &Place) -> Option<String> {
     let mut ancestors = pointer.match_indices('/').map(|(end, _)| &pointer[..end]).chain([pointer.as_str()]);
     let item = ancestors.find(|ancestor| ancestor.ends_with(|c: char| c.is_ascii_digit()))?;
@@ -289,19 +289,17 @@ fn item_name(source: &Source, Place { pointer, .. }: &Place) -> Option<String> {
     ["uri", "uriTemplate", "name"].iter().find_map(text).map(|name| excerpt(&name).into_owned())
 }
 
-/// Returns the beginning of the pointers of all definitions.
+/// Returns the prefix that the pointers of all definitions share.
 fn container(protocol: &Protocol) -> &'static str {
     let first = protocol.types.first();
     if first.is_some_and(|def| def.pointer.starts_with("/definitions/")) { "/definitions/" } else { "/$defs/" }
 }
 
-/// Returns the senders.
 pub(super) fn sides(senders: Senders) -> Vec<&'static str> {
     let sides = [("client", senders.client), ("server", senders.server)];
     sides.into_iter().filter(|(_, sends)| *sends).map(|(side, _)| side).collect()
 }
 
-/// Describes an axis.
 pub(super) fn axis_in_words(axis: Axis) -> &'static str {
     match axis {
         Axis::OldClientNewServer => "old client, new server",

@@ -16,7 +16,7 @@ pub struct Example {
     pub after: Json,
 }
 
-/// The depth of objects in a document.
+/// The maximum depth of nested objects in a document.
 const DEPTH: usize = 4;
 
 /// Returns examples of the definitions whose required members changed. New members have the values that the rules of

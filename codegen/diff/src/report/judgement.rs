@@ -26,7 +26,7 @@ pub struct Judged {
     pub fingerprint: String,
     /// The severity that `mcpgen.toml` sets for the rule, or else the worst verdict on the axes.
     pub severity: Verdict,
-    /// The reason if it is suppressed.
+    /// Why the finding is suppressed, if it is.
     pub suppressed: Option<Suppressed>,
 }
 
@@ -35,7 +35,7 @@ pub struct Judged {
 pub enum Suppressed {
     /// An ignore in `mcpgen.toml` matches, with this reason.
     Ignored(String),
-    /// It is in the baseline.
+    /// The finding is in the baseline.
     InBaseline,
 }
 

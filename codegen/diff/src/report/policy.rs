@@ -38,7 +38,7 @@ struct Ignore {
     subject: Option<String>,
     fingerprint: Option<String>,
     reason: String,
-    /// The last day on which it applies.
+    /// The last day on which the ignore applies, if it expires.
     expires: Option<Date>,
 }
 
@@ -62,7 +62,7 @@ impl Policy {
     /// Reads the text of a policy, and returns the part for the subject. Every name in it must be known.
     ///
     /// # Errors
-    /// [`Error::Usage`] with the place.
+    /// [`Error::Usage`], which names the place in the file.
     pub fn parse(file: impl Into<String>, text: &str, subject: Subject) -> Result<Policy, Error> {
         let file = file.into();
         let parsed: PolicyFile = toml::from_str(text).map_err(|error| Error::Usage(format!("{file}: {error}")))?;
@@ -98,7 +98,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Returns the present name of a rule.
+    /// Returns the rule with this name, which may be a former one.
     fn known(&mut self, place: &str, id: &str, rules: &[Rule]) -> Result<Rule, Error> {
         if let Some(rule) = rules.iter().find(|rule| rule.id() == id) {
             return Ok(*rule);

@@ -155,7 +155,7 @@ fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Error> {
     }]))
 }
 
-/// Returns a path relative to the root of its git repository, as platforms show it, or the path as given.
+/// Returns a path relative to the root of its git repository, as code hosts show it, or the path as given.
 fn in_repository(path: &Path) -> String {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

@@ -31,7 +31,7 @@ pub(super) fn with_boxes(mut types: Vec<TypeDef>) -> Vec<TypeDef> {
         .map(|def| {
             let mut held = Vec::new();
             match &def.shape {
-                // This is stored as JSON, not as its alternatives.
+                // An undecided union is stored as JSON, not as one of its alternatives.
                 Shape::Undecided(_) => {}
                 // All later items are in a `Vec`.
                 Shape::Tuple(tuple) => held.extend(tuple.first.iter().filter_map(|item| item.content.by_value())),

@@ -42,7 +42,7 @@ pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> R
 /// Builds the model of a revision from its normal form.
 ///
 /// # Errors
-/// Returns [`Error::Schema`] with every undecidable union and every message that does not make sense.
+/// Returns [`Error::Schema`] with every undecidable union and every inconsistent message.
 pub fn build(
     normalised: Normalised,
     mapping: Option<&Mapping>,
@@ -90,8 +90,8 @@ pub(super) struct Builder<'a> {
     universal: BTreeSet<String>,
     pub(super) types: Vec<TypeDef>,
     pub(super) names: BTreeMap<String, TypeId>,
-    /// The definitions by fingerprint, except those that share one. Inline copies of a definition become references to
-    /// it.
+    /// The definitions by fingerprint, except those that share a fingerprint. Inline copies of a definition become
+    /// references to it.
     definitions: BTreeMap<String, TypeId>,
     known: BTreeMap<String, TypeId>,
     /// Where each inline type occurs. Definitions have no entries.

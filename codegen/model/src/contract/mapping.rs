@@ -48,7 +48,7 @@ pub struct Entry {
     pub method: Option<String>,
     /// The definition of the params. Defaults to the member `params` or `arguments`.
     pub params: Option<String>,
-    /// The definition of the result. Defaults to the one named like the request.
+    /// The definition of the result. Defaults to the definition named like the request.
     pub result: Option<String>,
     /// Who sends the message, if that is known.
     pub direction: Option<Direction>,

@@ -12,7 +12,7 @@ use crate::text::names::type_name;
 
 const CONTAINER: &str = "$defs";
 
-/// Limits the number of structures that one inherits from.
+/// Limits the number of structures that a structure inherits from.
 const MAX_INHERITED: usize = 100;
 
 /// Limits the members of all structures, including inherited ones. LSP 3.17 has 956.

@@ -59,7 +59,7 @@ pub enum Action {
     Kept,
     /// Fail instead of dropping the member.
     Needed,
-    /// Do not add the constant.
+    /// Fail if the required constant is missing, because a value without it means something else.
     Given,
     /// Replace a list of one element by that element.
     Unwrapped,

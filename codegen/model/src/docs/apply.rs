@@ -65,7 +65,7 @@ impl DocBook {
         entries.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Returns examples for an extension or for the newest revision. Others have none.
+    /// Returns examples for an extension or for the newest revision. Other revisions have none.
     fn examples(&self, protocol: &Protocol, lifetimes: &Lifetimes) -> HashMap<String, String> {
         let has_examples = protocol.extends.is_some() || lifetimes.newest.as_ref() == Some(&protocol.revision);
         let book = self.of(protocol).filter(|_| has_examples);

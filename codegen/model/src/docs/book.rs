@@ -53,7 +53,7 @@ pub(super) struct TypeEntry {
     pub(super) example: Option<String>,
     /// A JSON example, which is validated. By default, it is composed of [`DocBook::samples`].
     pub(super) json: Option<String>,
-    /// What differs in single revisions.
+    /// What differs in individual revisions.
     #[serde(default, rename = "in")]
     pub(super) overrides: BTreeMap<String, Override>,
 }

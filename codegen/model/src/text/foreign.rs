@@ -1,4 +1,4 @@
-//! Puts foreign text into Markdown. Otherwise, rustdoc would compile and run code in it.
+//! Embeds foreign text in Markdown, so that rustdoc does not compile and run code in it.
 
 use mcpgen_schema::text::visible;
 

@@ -58,7 +58,7 @@ pub(crate) fn message_name(wanted: &str, is_taken: impl Fn(&str) -> bool) -> Str
     name
 }
 
-/// Returns a setter's name. The field name is not raw.
+/// Returns a setter's name. `field` has no `r#` prefix.
 pub fn setter_name(field: &str) -> String {
     format!("with_{field}")
 }

@@ -10,7 +10,7 @@ use crate::steps::{Fuel, TooExpensive};
 /// An automaton. States are numbers, and 0 is the start.
 pub(super) enum Machine<'l> {
     Pattern(Box<Pattern<'l>>),
-    /// The state is the length. It stops growing where more makes no difference.
+    /// The state is the length. It stops growing once a longer text makes no difference.
     Length {
         min: u64,
         max: Option<u64>,

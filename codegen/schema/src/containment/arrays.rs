@@ -152,8 +152,8 @@ impl Search<'_> {
         Ok(unknown.map_or(Outcome::Empty, Outcome::Unknown))
     }
 
-    /// Solves the items so that all differ. With `n` items, `n` candidates per item are enough: the others take at most
-    /// `n - 1`.
+    /// Solves the items so that all differ. With `n` items, `n` candidates per item are enough: the other items take at
+    /// most `n - 1` of them.
     fn distinct(&mut self, items: &[Goal]) -> Result<Outcome, Reason> {
         let mut known: HashMap<&Goal, Vec<Json>> = HashMap::new();
         for goal in items {

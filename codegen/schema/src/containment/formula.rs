@@ -39,7 +39,7 @@ impl Formula {
 pub(super) enum Node {
     True,
     Any(Vec<Formula>),
-    /// Exactly one holds.
+    /// Exactly one formula holds.
     One(Vec<Formula>),
     /// A recursive reference. It is expanded only when needed.
     Definition(usize),
@@ -54,12 +54,12 @@ pub(super) enum Node {
     Pattern(String),
     ItemCount(Length),
     UniqueItems,
-    /// Every item in a range of indexes.
+    /// Every item in a range of indexes satisfies the formula.
     Items(Range, Formula),
     /// Limits how many items may satisfy the formula.
     Contains(Formula, Length),
     MemberCount(Length),
-    /// Every member whose name is in the set.
+    /// Every member whose name is in the set satisfies the formula.
     Members(Names, Formula),
 }
 
@@ -103,7 +103,7 @@ pub(super) struct Formulas<'a> {
     key: String,
     definitions: Vec<Definition<'a>>,
     numbers: HashMap<(usize, &'a str), usize>,
-    /// The depth of the check that is being read, and the depth below which references are expanded at once.
+    /// The depth of the check that is being read, and the depth up to which references are expanded at once.
     depth: u32,
     max_depth: u32,
 }

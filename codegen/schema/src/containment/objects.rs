@@ -56,7 +56,7 @@ impl Search<'_> {
         object.listed = all.flat_map(|(names, _)| names.listed().iter().cloned()).collect();
         object.listed.sort();
         object.listed.dedup();
-        // Those with a fixed name come first, because they leave no choice.
+        // Members with a fixed name come first, because they leave no choice.
         object.some.sort_by_key(|(names, _)| !matches!(names, Names::One(_)));
         self.place(&object, 0, &mut Vec::new()).unwrap_or_else(Outcome::Unknown)
     }

@@ -70,7 +70,7 @@ pub(super) struct Case {
     asserted: BTreeSet<Formula>,
     /// The formulas about this type that must hold.
     pub(super) atoms: Vec<Formula>,
-    /// One alternative of each must hold.
+    /// One alternative of each choice must hold.
     pub(super) choices: Vec<Vec<Goal>>,
 }
 

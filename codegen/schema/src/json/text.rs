@@ -113,7 +113,7 @@ mod tests {
             ("/", 10),
             ("/z/0", 10),
             ("/z/1", 11),
-            // A missing place has the line of its nearest ancestor.
+            // A missing value has the line of its nearest ancestor.
             ("/a/b/3/1/0", 7),
             ("/a/b/4", 3),
             ("/a/b/2/c", 5),

@@ -94,7 +94,8 @@ impl<'k> Keywords<'k> {
         below(self.pointer, keyword)
     }
 
-    /// Returns whether the schema only narrows others. Then its checks are added to them, so that references survive.
+    /// Returns whether the schema only narrows the schemas that it references or combines. Its checks are then added to
+    /// theirs, so that references survive.
     fn is_refinement(self) -> bool {
         const OTHERS: [&str; 6] = ["$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf"];
         self.get("type").is_none() && OTHERS.iter().any(|keyword| self.get(keyword).is_some())

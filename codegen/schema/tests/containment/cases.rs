@@ -10,7 +10,7 @@ fn schema(text: &str) -> Checks {
     read(&json, Dialect::Draft202012).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Checks `small` in `large`; expects a witness, or `=` for a proof.
+/// Asks whether `large` contains `small`, and expects a witness, or `=` for a proof.
 fn check(cases: &[(&str, &str, &str)]) {
     let mut wrong = Vec::new();
     for (small, large, expected) in cases {
@@ -204,7 +204,7 @@ fn recursion() {
             r##"{"type": "array", "maxItems": 1, "items": {"$ref": "#"}}"##,
             "[[],[]]",
         ),
-        // Lists nested to an even depth, against any depth and vice versa.
+        // Lists nested to an even depth, compared with lists of any depth, and vice versa.
         (
             r##"{"$defs": {"even": {"maxItems": 1, "items": {"$ref": "#/$defs/odd"}}, "odd": {"minItems": 1, "maxItems": 1, "items": {"$ref": "#/$defs/even"}}}, "$ref": "#/$defs/even"}"##,
             r##"{"maxItems": 1, "items": {"$ref": "#"}}"##,

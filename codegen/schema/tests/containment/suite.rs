@@ -11,8 +11,8 @@ use super::{SHARED, ask, read, validator};
 /// ASCII.
 const OTHER_MEANINGS: [&str; 3] = ["/optional/format/", "/optional/content.json", "/optional/unicode.json"];
 
-/// Questions with a wrong expected answer. The suite derives them from a schema and its negation, but negates only the
-/// keywords beside `type`, `additionalItems` or `required`, or renames what both refer to.
+/// Questions whose expected answer is wrong. The suite derives them from a schema and its negation. In these, the
+/// negation keeps `type`, `additionalItems` or `required`, or renames an identifier even inside an `enum`.
 const MISTAKES: [&str; 9] = [
     "draft7/nonvalid/ref.json 16",
     "draft7/universal/items.json 6",

@@ -1,4 +1,4 @@
-//! Access and refresh tokens, and what refreshing them takes.
+//! Access and refresh tokens, and what is needed to refresh them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// Replaces the tokens by those in a response. Keeps the refresh token if the response has none.
+    /// Replaces the tokens with those in a response. Keeps the refresh token if the response has none.
     ///
     /// Fails if the token does not have the requested type.
     pub(super) fn updated(mut self, response: TokenResponse) -> Result<Self, OAuthError> {

@@ -12,7 +12,7 @@ use crate::metadata::{
 
 #[derive(Clone, Debug)]
 pub(super) struct Discovered {
-    /// What to request tokens for.
+    /// The identifier of the resource to request tokens for.
     pub(super) resource: String,
     /// The scopes that the resource's metadata lists.
     pub(super) scopes: Option<Vec<String>>,
@@ -22,7 +22,7 @@ pub(super) struct Discovered {
     pub(super) has_no_metadata: bool,
 }
 
-/// `preferred` is the issuer to choose if the resource names several.
+/// Finds the authorization server. `preferred` is the issuer to choose if the resource names several.
 pub(super) async fn discover(
     fetcher: &Fetcher,
     server_url: &Url,
@@ -92,7 +92,7 @@ pub(super) async fn authorization_server(
     }
 }
 
-/// Looks for the authorization server where 2025-03-26 has it: at the server's origin, with default paths if there is
+/// Looks for the authorization server where 2025-03-26 puts it: at the server's origin, with default paths if there is
 /// no metadata.
 async fn discover_legacy(fetcher: &Fetcher, server_url: &Url) -> Result<Discovered, OAuthError> {
     let origin = server_url.origin().ascii_serialization();

@@ -1,4 +1,4 @@
-//! Errors of authorization.
+//! Authorization errors.
 
 use http::StatusCode;
 use tower::BoxError;

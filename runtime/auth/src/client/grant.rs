@@ -23,7 +23,7 @@ pub enum Grant {
     /// no other server receives the assertion.
     JwtBearer(Arc<dyn AssertionSource>),
     /// The client exchanges the user's ID token at the enterprise's identity provider for an assertion (ID-JAG), and
-    /// that for an access token: enterprise-managed authorization.
+    /// the assertion for an access token: enterprise-managed authorization.
     EnterpriseManaged(Arc<IdentityProvider>),
 }
 

@@ -120,7 +120,7 @@ impl PendingLogin for Listening {
 }
 
 impl Listening {
-    /// Responds with 404 to requests for anything else, such as an icon.
+    /// Waits for the authorization response. Responds with 404 to requests for anything else, such as an icon.
     async fn response(&self, request: &AuthorizationRequest) -> Result<Url, BoxError> {
         let mut forged = 0;
         loop {
@@ -161,7 +161,7 @@ impl Listening {
         }
     }
 
-    /// The URL, if this is the redirect URI with a response.
+    /// Returns the full URL if `target` is the redirect URI with a response.
     fn url(&self, target: &str) -> Option<Url> {
         let url = Url::parse(&format!("http://127.0.0.1:{}", self.port)).ok()?.join(target).ok()?;
         let is_response = url.query_pairs().any(|(name, _)| matches!(&*name, "code" | "error"));

@@ -25,7 +25,7 @@
 //! * `discovery` finds the authorization server, and `registration` gets a client ID, unless there is a
 //!   `registered_client`.
 //! * `authorization_code` sends the user to the authorization server, through a `user_agent`: `loopback` or `manual`.
-//! * `token` sends token requests. They result in `credentials`, which `refresh` refreshes and revokes.
+//! * `token` sends token requests. The responses become `credentials`, which `refresh` refreshes and revokes.
 
 mod authorization_code;
 mod credentials;

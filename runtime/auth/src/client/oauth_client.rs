@@ -174,7 +174,7 @@ impl OAuthClient {
         }
     }
 
-    /// Another process may have renewed the credentials.
+    /// Loads the credentials from the store, because another process may have renewed them.
     pub(super) async fn load(&self) -> Result<(), OAuthError> {
         let text = self.options.store.load(&self.store_key()).await?;
         let mut state = self.state();
@@ -342,8 +342,8 @@ mod tests {
     fn requests_the_scopes_of_the_challenge_or_else_of_the_metadata() {
         let list = |text: &str| text.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
         let interactive = || Grant::AuthorizationCode(Arc::new(crate::client::Loopback::new(|_| Ok(()))));
-        // Scopes in the options, the challenge, the resource's metadata and the authorization server's metadata; then
-        // those to be requested.
+        // The scopes in the options, the challenge, the resource's metadata and the authorization server's metadata,
+        // and the scopes to request.
         let table = [
             (None, None, None, None, ""),
             (None, None, Some("a b"), None, "a b"),

@@ -13,7 +13,7 @@ use super::registration::{self, Identification};
 use super::token::{TokenEndpoint, TokenResponse};
 
 impl OAuthClient {
-    /// Returns `None` if the user must log in again.
+    /// Refreshes the tokens. Returns `None` if the user must log in again.
     pub(super) async fn refresh(&self, expiring: &Arc<Credentials>) -> Result<Option<Arc<Credentials>>, OAuthError> {
         let key = self.store_key();
         let lock = self.options.store.lock(&key).await;
@@ -66,7 +66,7 @@ impl OAuthClient {
         self.token_endpoint(credentials, client).request(&params).await.map(Some)
     }
 
-    /// Does nothing if the authorization server does not support it.
+    /// Revokes the tokens. Does nothing if the authorization server does not support revocation.
     pub(super) async fn revoke(&self, credentials: &Credentials) -> Result<(), OAuthError> {
         let Some(client) = self.known_client(credentials).await? else { return Ok(()) };
         match self.request_revocation(credentials, &client).await {

@@ -1,4 +1,4 @@
-//! Gets a client ID: a registered client, a client ID metadata document, or dynamic registration (RFC 7591).
+//! Gets a client ID: from a registered client, a client ID metadata document, or dynamic registration (RFC 7591).
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -27,7 +27,7 @@ impl Identification {
     }
 }
 
-/// The client ID for an authorization server. Registers the client if necessary.
+/// Returns the client ID for an authorization server. Registers the client if necessary.
 pub(super) async fn identify(
     fetcher: &Fetcher,
     options: &OAuthOptions,
@@ -56,7 +56,7 @@ pub(super) async fn identify(
     Ok(registered.into())
 }
 
-/// The configured client.
+/// Returns the configured client.
 ///
 /// Fails if it is registered with another authorization server.
 pub(super) fn registered(options: &OAuthOptions, issuer: &str) -> Result<Option<Identification>, OAuthError> {
@@ -82,7 +82,7 @@ async fn load(options: &OAuthOptions, key: &StoreKey) -> Result<Option<Registere
     Ok(stored.and_then(|text| serde_json::from_str(text.expose_secret()).ok()))
 }
 
-/// Call this when the authorization server no longer accepts the registration.
+/// Removes a stored registration that the authorization server no longer accepts.
 pub(super) async fn forget(options: &OAuthOptions, issuer: &str) -> Result<(), OAuthError> {
     Ok(options.store.remove(&store_key(options, issuer)).await?)
 }
@@ -120,7 +120,8 @@ async fn register(
     Err(OAuthError::Registration { redirect_uri: redirect_uri.to_owned(), error })
 }
 
-/// The first method that both sides support. Clients on the user's machine cannot keep a secret, so `none` comes first.
+/// The first method that both client and authorization server support. Clients on the user's machine cannot keep a
+/// secret, so `none` comes first.
 fn preferred_method(found: &Discovered) -> &'static str {
     let supported = found.server.token_endpoint_auth_methods_supported.as_deref();
     let Some(supported) = supported else { return "client_secret_basic" };
@@ -139,7 +140,7 @@ pub(super) fn error_response(body: &SecretString) -> Option<ErrorResponse> {
     (!body.error.is_empty()).then(|| ErrorResponse::new(&body.error, body.error_description.as_str()))
 }
 
-/// The same format from the authorization server and in the store.
+/// A registration, in the format in which the authorization server sends it. The store uses the same format.
 #[derive(Deserialize)]
 struct Registered {
     client_id: String,

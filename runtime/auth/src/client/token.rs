@@ -83,7 +83,7 @@ impl TokenEndpoint<'_> {
         Ok(crate::fetch::json(self.url, &reply.body)?)
     }
 
-    /// Revokes a token. `url` is then the revocation endpoint (RFC 7009). Revoking an unknown token is no error.
+    /// Revokes a token. `url` is then the revocation endpoint (RFC 7009). Revoking an unknown token is not an error.
     pub(super) async fn revoke(&self, token: &SecretString, kind: &str) -> Result<(), OAuthError> {
         self.send(&[("token", token.expose_secret()), ("token_type_hint", kind)]).await.map(drop)
     }

@@ -1,4 +1,4 @@
-//! The error of signatures and keys.
+//! Errors of signatures and keys.
 
 /// Why a signature or a key is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

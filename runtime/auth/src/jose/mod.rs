@@ -4,8 +4,8 @@
 //! keys. The cryptography is ring's. HMAC and `none` are not supported, so a public key cannot be mistaken for a shared
 //! secret.
 //!
-//! jsonwebtoken would add a second cryptography implementation next to that of TLS. It takes it from one provider per
-//! process, and panics if dependencies enable neither or both of its backends. It also accepts `crit` without
+//! jsonwebtoken would add a second cryptography implementation next to the one that TLS uses. It allows one provider
+//! per process, and panics if dependencies enable neither or both of its backends. It also accepts `crit` without
 //! understanding it, and does not limit sizes, generate keys or reject private members of a `jwk` header.
 
 mod compact;

@@ -80,9 +80,9 @@ struct Claims {
 pub(super) enum ProofError {
     Invalid(&'static str),
     Nonce,
-    /// The proof cannot be remembered for some seconds.
+    /// There is no room to remember another proof.
     TooMany {
-        /// How long to wait, in seconds.
+        /// How many seconds the client should wait.
         retry_after: u64,
     },
 }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 pub struct Identity {
     /// The token's issuer.
     pub issuer: String,
-    /// The user or, if it acts on its own behalf, the client. Unique for the issuer.
+    /// The user or, if the client acts on its own behalf, the client. Unique for the issuer.
     pub subject: String,
     /// The client that the token was issued to.
     pub client_id: Option<String>,
@@ -76,7 +76,7 @@ impl Identity {
     }
 }
 
-/// Reads the claim `scope`, or `scp` as with some issuers. It is a string or a list.
+/// Reads the claim `scope`, or `scp`, which some issuers use instead. Either is a string or a list.
 fn scopes(claims: &Map<String, Value>) -> BTreeSet<String> {
     let claim = claims.get("scope").or_else(|| claims.get("scp"));
     let words = |text: &Value| text.as_str().unwrap_or_default().split(' ').map(ToOwned::to_owned).collect::<Vec<_>>();

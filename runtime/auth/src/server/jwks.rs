@@ -13,7 +13,7 @@ use crate::metadata::{AuthorizationServerMetadata, authorization_server_urls};
 
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// The shortest time between two requests, which clients can provoke with unknown key IDs.
+/// Minimum time between two requests for keys, which clients can provoke with unknown key IDs.
 const MIN_INTERVAL: Duration = Duration::from_secs(30);
 
 /// How many keys to try for a token without a key ID.
@@ -94,7 +94,7 @@ impl KeyCache {
         Ok(keys)
     }
 
-    /// The URL of the key set, from the issuer's metadata if necessary.
+    /// Returns the URL of the key set, from the issuer's metadata if necessary.
     async fn url(&self) -> Result<Url, FetchError> {
         let issuer = match &self.source {
             KeySource::Url(url) => return Ok(url.clone()),

@@ -29,7 +29,7 @@ pub struct JwtVerifier {
     keys: KeyCache,
 }
 
-/// Types of access tokens in RFC 9068. Other issuers use `JWT`, or no type.
+/// The types of access tokens in RFC 9068. Issuers that do not follow it use `JWT`, or no type.
 const ACCESS_TOKEN_TYPES: [&str; 2] = ["at+jwt", "application/at+jwt"];
 
 impl JwtVerifier {

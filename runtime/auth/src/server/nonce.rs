@@ -39,7 +39,7 @@ pub(super) enum NonceStatus {
 }
 
 impl DpopNonces {
-    /// Creates nonces with a random key, which other processes do not accept.
+    /// Creates nonces with a random key. Other processes do not accept these nonces.
     ///
     /// # Errors
     ///
@@ -67,8 +67,8 @@ impl DpopNonces {
         Self { key, period: 150 }
     }
 
-    /// Sets how long a nonce is valid at most, at least 2 seconds. Clients get a new one after half of that. Defaults
-    /// to 5 minutes.
+    /// Sets the maximum time that a nonce is valid. The minimum is 2 seconds, the default 5 minutes. Clients get a new
+    /// nonce after half of that time.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.period = (lifetime.as_secs() / 2).max(1);

@@ -21,7 +21,7 @@ struct Message<'a> {
     params: Option<Params<'a>>,
 }
 
-/// The members stay text, because a tree of values would take many times its memory.
+/// The members stay text, because a tree of values would take many times as much memory.
 #[derive(Deserialize)]
 struct Params<'a> {
     #[serde(borrow, default)]

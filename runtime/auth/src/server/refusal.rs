@@ -18,11 +18,11 @@ pub(super) enum Refusal {
     InvalidToken(&'static str),
     InvalidProof(&'static str),
     NoNonce,
-    /// The token lacks scopes. Contains all the required ones.
+    /// The token lacks some of the required scopes. Contains all of those.
     InsufficientScope(BTreeSet<String>),
     InvalidRequest(&'static str),
     Unavailable,
-    /// The DPoP proof cannot be remembered for this many seconds.
+    /// There is no room to remember another DPoP proof. The client should wait this many seconds.
     TooManyProofs(u64),
     /// The service handled a body without its [`BodyCheck`](mcpgen_sdk::http::server::BodyCheck).
     Unchecked,
@@ -66,7 +66,7 @@ impl Refusal {
         if status.is_server_error() {
             return response;
         }
-        // Even without a token, so that the first request with one succeeds right away.
+        // Clients without a token get a nonce, too, so that their first request with one succeeds right away.
         if let Some(nonce) = options.dpop_nonces.as_ref().and_then(DpopNonces::header) {
             headers.insert(DPOP_NONCE, nonce);
         }

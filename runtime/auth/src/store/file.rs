@@ -91,7 +91,7 @@ impl CredentialStore for FileStore {
     }
 }
 
-/// Locks a file, reports that, and holds the lock until the guard is dropped.
+/// Locks a file, reports that on `locked`, and holds the lock until the guard is dropped.
 fn hold(path: &Path, locked: oneshot::Sender<()>, released: &mpsc::Receiver<()>) -> io::Result<()> {
     let mut lock = fd_lock::RwLock::new(lock_file(path)?);
     let start = Instant::now();

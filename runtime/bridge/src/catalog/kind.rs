@@ -2,6 +2,8 @@
 
 use mcpgen_mcp::protocol::change::Change;
 
+use super::names::{prefixed, prefixed_uri, split_prefix, split_uri_prefix};
+
 /// A kind of item that servers list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -62,6 +64,24 @@ impl Kind {
     #[must_use]
     pub fn noun(self) -> &'static str {
         FACTS[self as usize][4]
+    }
+
+    /// Returns a name or URI with the name of its server.
+    #[must_use]
+    pub fn with_prefix(self, server: &str, key: &str) -> String {
+        match self {
+            Self::Tool | Self::Prompt => prefixed(server, key),
+            Self::Resource | Self::Template => prefixed_uri(server, key),
+        }
+    }
+
+    /// Returns the position of the server and its own name or URI, if a name or URI has the name of a server.
+    #[must_use]
+    pub fn split_prefix<'k>(self, servers: &[String], seen: &'k str) -> Option<(usize, &'k str)> {
+        match self {
+            Self::Tool | Self::Prompt => split_prefix(servers, seen),
+            Self::Resource | Self::Template => split_uri_prefix(servers, seen),
+        }
     }
 
     /// Returns the change of a list of this kind.

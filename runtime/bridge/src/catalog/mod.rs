@@ -1,10 +1,14 @@
 //! What several servers of a client list, under the names and URIs that the client sees.
 //!
-//! `names` chooses these, and `uris` replaces URIs in results. `kind` has the kinds of items, and `memory` the budget.
+//! `names` chooses these, and `uris` replaces URIs in results. `kind` has the kinds of items, `lists` the lists of all servers,
+//! `page` their pages, and `memory` the budget. `params` reads which item is meant.
 
 mod kind;
+mod lists;
 mod memory;
 mod names;
+mod page;
+mod params;
 mod uris;
 
 use std::collections::{HashMap, HashSet};
@@ -14,10 +18,12 @@ use std::sync::Arc;
 use mcpgen_types::{JsonObject, JsonRef};
 
 pub use self::kind::Kind;
+pub use self::lists::Lists;
 use self::memory::Held;
 pub use self::memory::Memory;
+pub use self::names::Prefix;
 use self::names::Uris;
-pub use self::names::{Prefix, split_prefix};
+pub use self::params::unambiguous;
 pub use self::uris::{normal_forms, replace_uris};
 
 /// The items of a list of a server. Clients with equal lists share them.
@@ -49,6 +55,10 @@ pub struct ServerList {
     pub is_available: bool,
     /// What differs from the pins, by name.
     pub findings: HashMap<String, Arc<str>>,
+    /// How many times the list has changed.
+    pub changes: u64,
+    /// The number of changes when the list was last read. `None` before it was read.
+    pub read_at: Option<u64>,
 }
 
 /// The lists of all servers.
@@ -163,10 +173,7 @@ impl Catalog {
         if let Some(position) = self.position(kind, seen) {
             return entries.get(position);
         }
-        let (server, key) = match kind {
-            Kind::Tool | Kind::Prompt => names::split_prefix(servers, seen)?,
-            Kind::Resource | Kind::Template => names::split_uri_prefix(servers, seen)?,
-        };
+        let (server, key) = kind.split_prefix(servers, seen)?;
         entries.iter().find(|entry| entry.server == server && entry.key == key)
     }
 

@@ -31,8 +31,7 @@ pub(super) fn prefixed(server: &str, name: &str) -> String {
 }
 
 /// Returns the position of the server and the item's own name, if the name has a prefix.
-#[must_use]
-pub fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<(usize, &'n str)> {
+pub(super) fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<(usize, &'n str)> {
     let (server, own) = name.split_once(SEPARATOR)?;
     Some((servers.iter().position(|known| known == server)?, own))
 }

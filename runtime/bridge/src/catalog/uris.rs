@@ -1,4 +1,4 @@
-//! Rewrites URIs: replaces those of resources in results by those that clients see, and normalises URIs for rules.
+//! Rewrites URIs: replaces those of resources in results with those that clients see, and normalises URIs for rules.
 
 use mcpgen_types::{Json, JsonObject, JsonRef};
 

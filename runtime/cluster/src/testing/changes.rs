@@ -29,7 +29,7 @@ async fn delivers_in_order<S: ChangeBus>(replica: &impl AsyncFn() -> S) {
     for change in &lists {
         publish(&replicas[0], change).await;
     }
-    // Several publishers at once.
+    // Several replicas publish at once.
     join_all(replicas.iter().enumerate().map(|(publisher, replica)| {
         let prefix = &prefix;
         async move {

@@ -161,7 +161,7 @@ async fn is_dropped(what: &str, dropped: &AtomicBool) {
 }
 
 async fn cancels_requests<S: ExchangeBus>(a: &S, b: &S, b_id: &str) {
-    // Before the head.
+    // The request is cancelled before the head of the response exists.
     let (started, dropped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let (begun, guard) = (Arc::clone(&started), Arc::clone(&dropped));
     b.answer(Box::new(move |_| {
@@ -182,7 +182,7 @@ async fn cancels_requests<S: ExchangeBus>(a: &S, b: &S, b_id: &str) {
     assert!(!dropped.load(Ordering::SeqCst));
     drop(forward);
     is_dropped("a cancelled request ends", &dropped).await;
-    // In the body.
+    // The request is cancelled while the body is sent.
     let dropped = Arc::new(AtomicBool::new(false));
     let guard = Arc::clone(&dropped);
     answer_with(b, move |_| {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mcpgen_gateway::{Config, Setting};
+use mcpgen_gateway::{Config, Gateway, Setting};
 use mcpgen_sdk::util::error_chain;
 
 #[test]
@@ -33,6 +33,10 @@ fn explains_what_is_wrong() {
         ("[prompts.annotations]\nread_only = true\n[servers.a]\ncommand = 'x'", "only `tools` can have `annotations`"),
         ("import = ['desktop.json']\n[servers.a]\ncommand = 'x'", "several servers have the name `a`"),
         ("import = ['missing.json']", "cannot open"),
+        (
+            "[http]\nlisten = '127.0.0.1:0'\nredis = 'redis://:p@h'\n[servers.a]\ncommand = 'x'",
+            "http.redis: the URL contains a password",
+        ),
     ] {
         fs::write(&path, text).expect("written");
         let error = error_chain(&Config::read(&path).expect_err(text));
@@ -58,6 +62,64 @@ fn reads_files_of_desktop_clients() {
     fs::write(&path, text.replace(":-x", "")).expect("written");
     let error = error_chain(&Config::read(&path).expect_err("no variable"));
     assert!(error.contains("no variable `MCPGEN_GATEWAY_NOTHING`"), "{error}");
+}
+
+/// As desktop clients do it, in every text that can need it. Relative folders start at that of the file.
+#[test]
+fn expands_variables_of_desktop_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let desktop = folder.path().join("desktop");
+    fs::create_dir(&desktop).expect("created");
+    let text = r#"{ "mcpServers": {
+        "a": { "command": "${MCPGEN_GATEWAY_NOTHING:-npx}", "args": ["-y", "${env:MCPGEN_GATEWAY_NOTHING:-x}/y"],
+            "env": { "X": "1${MCPGEN_GATEWAY_NOTHING:-2}3" }, "cwd": "${MCPGEN_GATEWAY_NOTHING:-work}/a" },
+        "b": { "command": "x", "cwd": "/srv" },
+        "c": { "url": "https://${MCPGEN_GATEWAY_NOTHING:-example.com}/mcp", "headers": { "X": "${MCPGEN_GATEWAY_NOTHING:-y}" } }
+    } }"#;
+    fs::write(desktop.join("mcp.json"), text).expect("written");
+    let path = folder.path().join("gateway.toml");
+    fs::write(&path, "import = ['desktop/mcp.json']").expect("written");
+    for path in [path, desktop.join("mcp.json")] {
+        let config = Config::read(&path).expect("a configuration");
+        let [a, b, c] = ["a", "b", "c"].map(|name| config.servers[name].clone());
+        let plain = |text: &str| Setting::Plain(text.to_owned());
+        assert_eq!((a.command.as_deref(), &*a.args), (Some("npx"), &["-y".to_owned(), "x/y".to_owned()][..]));
+        assert_eq!((&a.env["X"], a.cwd), (&plain("123"), Some(desktop.join("work/a"))));
+        assert_eq!(b.cwd, Some("/srv".into()));
+        assert_eq!((c.url.as_deref(), &c.headers["X"]), (Some("https://example.com/mcp"), &plain("y")));
+    }
+}
+
+#[test]
+fn relative_paths_start_at_the_folder_of_the_configuration() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = r#"
+        [http]
+        listen = "127.0.0.1:0"
+        redis = { file = "redis" }
+        [servers.a]
+        command = "x"
+        cwd = "work"
+        env = { X = { file = "x" }, Y = { file = "/etc/y" } }
+        [servers.b]
+        url = "https://example.com/mcp"
+        headers = { X = { file = "x" } }
+        oauth = { client_id = "i", issuer = "j", client_secret = { file = "s" } }
+    "#;
+    let path = folder.path().join("gateway.toml");
+    fs::write(&path, text).expect("written");
+    let config = Config::read(&path).expect("a configuration");
+    let file = |name: &str| Setting::File { file: folder.path().join(name), before: String::new() };
+    let [a, b] = ["a", "b"].map(|name| config.servers[name].clone());
+    assert_eq!((a.cwd, &a.env["X"], &a.env["Y"]), (Some(folder.path().join("work")), &file("x"), &file("/etc/y")));
+    assert_eq!((&b.headers["X"], b.oauth.and_then(|it| it.client_secret)), (&file("x"), Some(file("s"))));
+    assert_eq!(config.http.and_then(|http| http.redis), Some(file("redis")));
+    // The log and the pins start at the folder that the gateway gets.
+    fs::write(folder.path().join("pins.json"), "{}").expect("written");
+    let text = "calls.log = 'calls.jsonl'\npins.file = 'pins.json'\n[servers.a]\ncommand = 'x'";
+    fs::write(&path, text).expect("written");
+    Gateway::new(Config::read(&path).expect("a configuration"), folder.path()).expect("a gateway");
+    assert!(folder.path().join("calls.jsonl").exists());
 }
 
 #[test]

@@ -62,6 +62,38 @@ async fn a_server_that_does_not_start_takes_only_its_tools_with_it() {
     }
 }
 
+/// A server that is not available does not keep a client from subscribing to resources of others, and to its own.
+#[cfg(unix)]
+#[tokio::test]
+async fn subscriptions_wait_for_a_server() {
+    for_all_eras(|front, behind| async move {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (file, program) = (folder.path().join("starts"), server_path().display().to_string());
+        let mut config = two_servers(behind);
+        let script = format!("test -e '{}' || exit 3; exec \"$@\"", file.display());
+        let late = ServerConfig::of_command("sh", ["-c", &script, "sh", &program, "b", behind.as_str(), "small"]);
+        config.servers.insert("b".to_owned(), late);
+        config.servers.insert("c".to_owned(), process("c", behind, &["small"]));
+        let client = connect(&gateway(config), client(front)).await;
+        tool_names(&client).await;
+        // Before `b` has listed its resources, nobody knows that it has the last one.
+        let uris = ["a+file:///shared", "b+file:///shared", "b:///note"].map(str::to_owned);
+        let filter = SubscriptionFilter::new().with_resource_subscriptions(uris.clone());
+        let mut changes = in_time(client.changes(filter)).await.expect("a subscription");
+        assert_eq!(text(&client, "change").await, "changed");
+        assert_eq!(in_time(changes.try_next()).await.expect("a subscription"), Some(Change::Resource(uris[0].clone())));
+        std::fs::write(file, "").expect("written");
+        let mut changed = Vec::new();
+        while !uris[1..].iter().all(|uri| changed.contains(uri)) {
+            match in_time(changes.try_next()).await.expect("a subscription").expect("a change") {
+                Change::Resource(uri) => changed.push(uri),
+                other => panic!("{other:?}"),
+            }
+        }
+    })
+    .await;
+}
+
 /// A list does not wait for a server that takes long to start, but a call of one of its tools does.
 #[tokio::test]
 async fn a_call_waits_for_a_server_that_takes_long_to_start() {

@@ -68,6 +68,19 @@ async fn a_server_cannot_take_the_names_of_another() {
     .await;
 }
 
+/// What allows the tools of a server does not allow the tool of another with the same name.
+#[tokio::test]
+async fn a_server_cannot_take_what_is_allowed_to_another() {
+    let mut config = with_raw_server(Revision::LATEST, &[]);
+    config.tools = serde_json::from_value(json!({ "allow": ["b__*"] })).expect("rules");
+    config.resources = serde_json::from_value(json!({ "allow": ["b+*:*"] })).expect("rules");
+    let client = connect(&gateway(config), client(Revision::LATEST)).await;
+    assert_eq!(tool_names(&client).await, ["greet", "link", "only_b"]);
+    let resources = in_time(client.resources()).await.expect("resources");
+    assert_eq!(resources.iter().map(|it| &*it.uri).collect::<Vec<_>>(), ["b:///note", "file:///shared"]);
+    assert!(read(&client, "a+b+file:///shared").await.is_err());
+}
+
 #[tokio::test]
 async fn rules_hold_for_every_spelling_of_a_uri() {
     let rules = |rules: serde_json::Value| serde_json::from_value::<Rules>(rules).expect("rules");

@@ -15,16 +15,22 @@ use mcpgen_types::Revision;
 use mcpgen_types::v2026_07_28::SubscriptionFilter;
 use serde_json::{Value, json};
 
-use crate::support::{ERAS, call, client, for_all_eras, gateway, in_time, server_path, text, tool_names, two_servers};
+use crate::support::{
+    ERAS, call, client, connect, for_all_eras, gateway, in_time, server_path, text, tool_names, two_servers,
+};
 
 /// A process of the example that serves HTTP.
 struct HttpServer(Child);
 
 impl HttpServer {
     fn start(name: &str, revision: Revision) -> (Self, ServerConfig) {
+        Self::start_at(name, revision, "0")
+    }
+
+    fn start_at(name: &str, revision: Revision, port: &str) -> (Self, ServerConfig) {
         let mut command = Command::new(server_path());
-        let mut child =
-            command.args([name, revision.as_str(), "http"]).stdout(Stdio::piped()).spawn().expect("the server runs");
+        command.args([name, revision.as_str(), "http", port]).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the server runs");
         let mut url = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut url).expect("a URL");
         (Self(child), ServerConfig::of_url(url.trim()))
@@ -111,6 +117,78 @@ async fn a_server_over_http_that_is_lost() {
     assert_eq!(text(&client, "only_b").await, "only");
     let names = tool_names(&client).await;
     assert!(!names.contains(&"only_a".to_owned()), "{names:?}");
+}
+
+/// A server over HTTP that returns notifies again: no connection ends that would tell the gateway to subscribe again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subscriptions_survive_a_server_over_http() {
+    for (front, is_late) in ERAS.into_iter().flat_map(|front| [(front, false), (front, true)]) {
+        eprintln!("{front}, {is_late}");
+        let (server, config) = HttpServer::start("a", Revision::LATEST);
+        let port = config.url.clone().expect("a URL");
+        let port = port.rsplit(':').next().and_then(|rest| rest.strip_suffix("/mcp")).expect("a port");
+        let mut servers = two_servers(Revision::LATEST);
+        servers.servers.insert("a".to_owned(), config);
+        let client = connect(&gateway(servers), client(front)).await;
+        tool_names(&client).await;
+        let shared = SubscriptionFilter::new().with_resource_subscriptions(["a+file:///shared".to_owned()]);
+        let mut server = Some(server);
+        // Nothing but a request tells that the server is not available, and that does not keep the client from subscribing.
+        drop(server.take_if(|_| is_late));
+        let mut changes = in_time(client.changes(shared)).await.expect("a subscription");
+        drop(server);
+        let (_server, _) = HttpServer::start_at("a", Revision::LATEST, port);
+        let changed = async {
+            loop {
+                let _ = call(&client, "change").await;
+                let change = tokio::time::timeout(Duration::from_millis(200), changes.try_next()).await;
+                if let Ok(change) = change {
+                    break change.expect("a subscription");
+                }
+            }
+        };
+        assert_eq!(in_time(changed).await, Some(Change::Resource("a+file:///shared".to_owned())));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn listens_on_loopback_without_authorization() {
+    let gateway = gateway(two_servers(Revision::LATEST));
+    for (address, is_served) in [("127.0.0.1:0", true), ("[::1]:0", true), ("0.0.0.0:0", false), ("[::]:0", false)] {
+        let Ok(listener) = TcpListener::bind(address) else { continue };
+        let settings = Http::new("127.0.0.1:0".parse().expect("an address"));
+        let served = gateway.serve_http(listener, &settings, std::future::ready(())).await;
+        assert_eq!(served.is_ok(), is_served, "{address}");
+    }
+}
+
+/// Metrics name servers, so pages of other hosts must not read them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn serves_metrics_to_allowed_hosts() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut settings = Http::new(free);
+    settings.metrics = Some(free);
+    settings.allowed_hosts = vec!["metrics.example".to_owned()];
+    let gateway = gateway(two_servers(Revision::LATEST));
+    tokio::spawn(async move { gateway.serve_http(listener, &settings, std::future::pending()).await });
+    let get = |headers: &str| format!("GET /metrics HTTP/1.1\r\n{headers}Connection: close\r\n\r\n");
+    for (request, expected) in [
+        (get("Host: localhost\r\n"), "HTTP/1.1 200 OK"),
+        (get(&format!("Host: {free}\r\n")), "HTTP/1.1 200 OK"),
+        (get("Host: metrics.example\r\n"), "HTTP/1.1 200 OK"),
+        (get("Host: evil.example\r\n"), "HTTP/1.1 403 Forbidden"),
+        (get("Host: localhost\r\nOrigin: https://evil.example\r\n"), "HTTP/1.1 403 Forbidden"),
+    ] {
+        let found = async {
+            while TcpStream::connect(free).is_err() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            let sent = request.clone();
+            tokio::task::spawn_blocking(move || status(free, &sent)).await.expect("no panic")
+        };
+        assert_eq!(in_time(found).await, expected, "{request}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

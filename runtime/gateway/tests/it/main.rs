@@ -12,6 +12,8 @@ mod failures;
 mod hostile;
 mod http;
 mod oauth;
+#[cfg(feature = "otel")]
+mod otel;
 mod peers;
 mod policy;
 mod published;

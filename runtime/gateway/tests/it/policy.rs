@@ -1,12 +1,15 @@
 //! What clients see, and what is logged.
 
 use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
-use mcpgen_gateway::{Annotations, Gateway, Rules, WhenChanged};
+use mcpgen_gateway::{Annotations, Config, Gateway, Rules, WhenChanged};
+use mcpgen_types::v2026_07_28::PromptReference;
 use mcpgen_types::{JsonObject, Revision};
 use serde_json::{Value, json};
 
-use crate::support::{ERAS, call, client, connect, gateway, in_time, text, tool_names, two_servers};
+use crate::support::{DEADLINE, ERAS, call, client, connect, gateway, in_time, text, tool_names, two_servers};
 
 fn rules(rules: Value) -> Rules {
     serde_json::from_value(rules).expect("rules")
@@ -16,7 +19,7 @@ fn rules(rules: Value) -> Rules {
 async fn hides_what_the_rules_deny() {
     for revision in ERAS {
         let mut config = two_servers(revision);
-        config.tools = rules(json!({ "deny": ["b__*", "c*"] }));
+        config.tools = rules(json!({ "deny": ["b__greet", "b__link", "c*"] }));
         let a = config.servers.get_mut("a").expect("a server");
         a.tools = rules(json!({ "deny": ["greet", "wait"] }));
         a.resources = rules(json!({ "allow": ["a:*"] }));
@@ -46,6 +49,39 @@ async fn rules_hold_for_both_forms_of_a_uri() {
     for (uri, is_visible) in [("a:///note", true), ("a+a:///note", true), ("b:///note", false), ("b+b:///note", false)]
     {
         assert_eq!(in_time(client.read_resource(uri)).await.is_ok(), is_visible, "{uri}");
+    }
+}
+
+/// Which names have a prefix depends on other servers, so rules hold for both forms.
+#[tokio::test]
+async fn rules_hold_for_both_forms_of_a_name() {
+    let only = |config: &mut Config, name: &str| config.servers.retain(|known, _| known == name);
+    for (tools, both, alone) in [
+        (json!({ "allow": ["*greet"] }), vec!["a__greet", "b__greet"], vec!["greet"]),
+        (json!({ "allow": ["*greet"], "deny": ["b__greet"] }), vec!["a__greet"], vec![]),
+        (json!({ "allow": ["*greet"], "deny": ["greet"] }), vec![], vec![]),
+        (json!({ "allow": ["b__greet"] }), vec!["b__greet"], vec!["greet"]),
+        (json!({ "allow": ["b__only_b"] }), vec!["only_b"], vec!["only_b"]),
+        (json!({ "allow": ["only_b"] }), vec!["only_b"], vec!["only_b"]),
+        (json!({ "allow": ["*only_*"], "deny": ["b__*"] }), vec!["only_a"], vec![]),
+    ] {
+        let mut config = two_servers(Revision::LATEST);
+        config.tools = rules(tools.clone());
+        let gateway = gateway(config.clone());
+        let client = connect(&gateway, client(Revision::V2025_11_25)).await;
+        assert_eq!(tool_names(&client).await, both, "{tools}");
+        // The clash goes away, and the prefix with it.
+        only(&mut config, "b");
+        gateway.reload(config, Path::new("")).expect("a valid configuration");
+        let found = async {
+            while tool_names(&client).await != alone {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, found).await.unwrap_or_else(|_| panic!("{tools}"));
+        for name in ["greet", "b__greet"] {
+            assert_eq!(call(&client, name).await.is_ok(), alone.contains(&"greet"), "{tools} {name}");
+        }
     }
 }
 
@@ -108,8 +144,32 @@ async fn limits_the_rate_of_calls() {
     for _ in 0..3 {
         assert_eq!(text(&client, "only_a").await, "only");
     }
-    let error = call(&client, "only_a").await.expect_err("too many calls").to_string();
-    assert!(error.contains("too many calls; try again in"), "{error}");
+    let completed = in_time(client.complete_argument(PromptReference::new("review"), "language", "r")).await;
+    for error in [call(&client, "only_a").await.map(drop), completed.map(drop)] {
+        let error = error.expect_err("too many calls").to_string();
+        assert!(error.contains("too many calls; try again in"), "{error}");
+    }
+}
+
+/// Methods of extensions, which are relayed if there is one server.
+#[tokio::test]
+async fn limits_and_logs_methods_of_extensions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = two_servers(Revision::V2025_11_25);
+    config.servers.retain(|name, _| name == "a");
+    config.calls.log = Some("calls.jsonl".into());
+    config.calls.per_minute = Some(1);
+    let gateway = Gateway::new(config, folder.path()).expect("a gateway");
+    let client = connect(&gateway, client(Revision::V2025_11_25)).await;
+    for expected in ["-32601", "too many calls"] {
+        let error = in_time(client.peer().raw_request("acme/do", None)).await.expect_err(expected);
+        assert!(format!("{error:?} {error}").contains(expected), "{error:?}");
+    }
+    let log = fs::read_to_string(folder.path().join("calls.jsonl")).expect("a log");
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let facts = |line: &Value| json!([line["method"], line["server"], line["outcome"]]);
+    let expected = [json!(["acme/do", "a", "error"]), json!(["acme/do", null, "error"])];
+    assert_eq!(lines.iter().map(facts).collect::<Vec<_>>(), expected);
 }
 
 /// A tool that differs from its pin, and one that has none.

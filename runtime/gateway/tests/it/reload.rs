@@ -1,10 +1,13 @@
-//! Changes of the configuration while clients are connected.
+//! Changes to the configuration while clients are connected.
 
 use std::path::Path;
 
+use mcpgen_gateway::Config;
+use mcpgen_sdk::Client;
+use mcpgen_sdk::client::Changes;
 use mcpgen_sdk::protocol::change::Change;
 use mcpgen_types::Revision;
-use mcpgen_types::v2026_07_28::SubscriptionFilter;
+use mcpgen_types::v2026_07_28::{ElicitResult, ElicitResultAction, SubscriptionFilter};
 use serde_json::json;
 
 use crate::support::{call, client, connect, for_all_eras, gateway, in_time, process, text, tool_names, two_servers};
@@ -55,6 +58,126 @@ async fn reloading_keeps_calls_and_unchanged_servers() {
         assert_ne!(slow.is_error, Some(true));
     })
     .await;
+}
+
+/// Changes a resource of `a`, and then one of `b`. Returns whether the client is notified of the first.
+async fn is_notified(client: &Client, changes: &mut Changes) -> bool {
+    for tool in ["a__change", "b__change"] {
+        assert_eq!(text(client, tool).await, "changed");
+    }
+    let mut is_notified = false;
+    loop {
+        match in_time(changes.try_next()).await.expect("a subscription") {
+            Some(Change::Resource(uri)) if uri == "b+file:///shared" => return is_notified,
+            Some(Change::Resource(uri)) => is_notified |= uri == "a+file:///shared",
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// A subscription ends if the new rules forbid it, and returns when they permit it again.
+#[tokio::test]
+async fn subscriptions_have_the_new_rules() {
+    for_all_eras(|front, behind| async move {
+        let config = |of_all: &[&str], of_server: &[&str]| {
+            let mut config = Config::default();
+            for name in ["a", "b"] {
+                config.servers.insert(name.to_owned(), process(name, behind, &[]));
+            }
+            let rules = |denied: &[&str]| serde_json::from_value(json!({ "deny": denied })).expect("rules");
+            config.resources = rules(of_all);
+            config.servers.get_mut("a").expect("a server").resources = rules(of_server);
+            config
+        };
+        let gateway = gateway(config(&[], &[]));
+        let client = connect(&gateway, client(front)).await;
+        tool_names(&client).await;
+        let uris = ["a+file:///shared", "b+file:///shared"].map(str::to_owned);
+        let filter = SubscriptionFilter::new().with_resource_subscriptions(uris);
+        let mut changes = in_time(client.changes(filter)).await.expect("a subscription");
+        assert!(is_notified(&client, &mut changes).await);
+        for (of_all, of_server, is_permitted) in [
+            (&["x:*"][..], &[][..], true),
+            (&[], &["file:///shared"], false),
+            (&[], &["x:*"], true),
+            (&["a+file:*"], &[], false),
+            (&[], &[], true),
+        ] {
+            gateway.reload(config(of_all, of_server), Path::new("")).expect("a valid configuration");
+            let changed = async {
+                // It is subscribed to again in the background, and notifications of earlier changes may still arrive.
+                while is_notified(&client, &mut changes).await != is_permitted {}
+            };
+            in_time(changed).await;
+            assert_eq!(is_notified(&client, &mut changes).await, is_permitted, "{of_all:?} {of_server:?}");
+        }
+    })
+    .await;
+}
+
+/// Positions of servers change with each reload, and calls always reach the server that they name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_and_subscriptions_survive_many_reloads() {
+    for_all_eras(|front, behind| async move {
+        let config = |servers: &[&str]| {
+            let mut config = Config::default();
+            for name in servers {
+                config.servers.insert((*name).to_owned(), process(name, behind, &["small"]));
+            }
+            config.servers.insert("s".to_owned(), process("s", behind, &[]));
+            config
+        };
+        let gateway = gateway(config(&["t"]));
+        let client = connect(&gateway, client(front)).await;
+        tool_names(&client).await;
+        let note = "s+file:///shared".to_owned();
+        let filter =
+            SubscriptionFilter::new().with_tools_list_changed(true).with_resource_subscriptions([note.clone()]);
+        let mut changes = in_time(client.changes(filter)).await.expect("a subscription");
+        let calling = client.clone();
+        let calls = tokio::spawn(async move {
+            for _ in 0..20 {
+                for name in ["s", "t"] {
+                    assert_eq!(text(&calling, &format!("{name}__greet")).await, format!("hello from {name}"));
+                }
+            }
+        });
+        let sets = [&["a", "t"][..], &["t"], &["b", "t", "z"], &["a", "b", "t"]];
+        for servers in sets.iter().cycle().take(16) {
+            gateway.reload(config(servers), Path::new("")).expect("a valid configuration");
+            tokio::task::yield_now().await;
+        }
+        in_time(calls).await.expect("every call succeeds");
+        assert_eq!(text(&client, "change").await, "changed");
+        let changed = async {
+            while in_time(changes.try_next()).await.expect("a subscription") != Some(Change::Resource(note.clone())) {}
+        };
+        in_time(changed).await;
+    })
+    .await;
+}
+
+/// A server that a client has already used names itself once there are others.
+#[tokio::test]
+async fn requests_name_the_server_after_a_second_one_is_added() {
+    for (front, behind) in [(Revision::V2025_11_25, Revision::LATEST), (Revision::LATEST, Revision::V2025_11_25)] {
+        let (sender, mut asked) = tokio::sync::mpsc::unbounded_channel();
+        let client = client(front).on_elicitation(move |_, params| {
+            let _ = sender.send(format!("{params:?}"));
+            async { Ok(ElicitResult::new(ElicitResultAction::Accept)) }
+        });
+        let config = two_servers(behind);
+        let mut one = config.clone();
+        one.servers.retain(|name, _| name == "a");
+        let gateway = gateway(one);
+        let client = connect(&gateway, client).await;
+        for is_named in [false, true] {
+            text(&client, "elicit").await;
+            let message = in_time(asked.recv()).await.expect("a question");
+            assert_eq!(message.contains("[server `a`] name?"), is_named, "{message}");
+            gateway.reload(config.clone(), Path::new("")).expect("a valid configuration");
+        }
+    }
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ impl Answer {
     }
 }
 
-/// As JSON, so that `1` and `"1"` differ.
+/// Formats an ID as JSON, so that `1` and `"1"` differ.
 fn shown(id: &RequestId) -> String {
     mcpgen_types::to_string(id)
 }

@@ -11,14 +11,14 @@ const LONGEST: Duration = Duration::from_secs(5 * 60);
 /// How many times a pause may double.
 const DOUBLINGS: u32 = 6;
 
-/// The first pause before a stream is reopened: the server's `retry` but at least 100 ms or, without one, `pause`. At
-/// most five minutes.
+/// Returns the first pause before a stream is reopened: the server's `retry` but at least 100 ms or, without one,
+/// `pause`. At most five minutes.
 pub(super) fn base(retry: Option<Duration>, pause: Duration) -> Duration {
     retry.map_or(pause, |retry| retry.max(SHORTEST)).min(LONGEST)
 }
 
-/// The pause after this many attempts: `base`, doubled for each attempt, plus up to an eighth at random, so that the
-/// clients of a restarted server do not all reconnect at once.
+/// Returns the pause after this many attempts: `base`, doubled for each attempt, plus up to an eighth at random, so
+/// that the clients of a restarted server do not all reconnect at once.
 pub(super) fn delay(base: Duration, attempts: u32) -> Duration {
     let delay = base.saturating_mul(1 << attempts.min(DOUBLINGS)).min(LONGEST);
     // Without random numbers, clients may reconnect at the same time, but the pause is still long enough.

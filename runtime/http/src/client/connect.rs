@@ -40,8 +40,8 @@ pub trait ConnectHttp: Sized {
     ) -> impl Future<Output = Result<Client, ConnectError>> + Send;
 
     /// Connects to a server over HTTP+SSE, the transport of revision 2024-11-05. Compared to
-    /// [`connect_http`](Self::connect_http), this saves failed requests, and works if the server answers Streamable HTTP
-    /// with a status other than 400, 404 or 405.
+    /// [`connect_http`](Self::connect_http), this saves failed requests, and works if the server answers Streamable
+    /// HTTP with a status other than 400, 404 or 405.
     ///
     /// The client sends `initialize`, even if it supports modern revisions. If the event stream ends, the connection
     /// ends, and calls fail with [`CallError::ConnectionFailed`]. For the options, see [`open_sse`].
@@ -137,7 +137,7 @@ async fn restore_sessions(state: SessionState, mut renewals: watch::Receiver<()>
     }
 }
 
-/// The reasons why neither transport works, which are often the same.
+/// Formats the reasons why neither transport works, which are often the same.
 fn both_reasons(streamable: &str, sse: &str) -> String {
     match streamable == sse {
         true => format!("{streamable}, and the same over HTTP+SSE"),
@@ -145,7 +145,7 @@ fn both_reasons(streamable: &str, sse: &str) -> String {
     }
 }
 
-/// Whether the server's response to `initialize` may come from a server that supports only HTTP+SSE.
+/// Returns whether the server's response to `initialize` may come from a server that supports only HTTP+SSE.
 ///
 /// An error with a JSON-RPC response is a [`CallError::ErrorResponse`] instead, and shows that the server supports
 /// Streamable HTTP.

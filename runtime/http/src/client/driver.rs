@@ -24,7 +24,7 @@ const RESPONSES: u32 = 64 << 20;
 pub(super) struct Driver(Arc<TransportState>);
 
 impl Driver {
-    /// Also creates the queue of notifications for [`run`](Self::run).
+    /// Creates a driver, and the queue of notifications for [`run`](Self::run).
     pub(super) fn new(
         url: reqwest::Url,
         client: reqwest::Client,

@@ -12,8 +12,8 @@ use tower::BoxError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The server responded with an error status and without a JSON-RPC response to the request. If the body is some
-    /// other JSON-RPC error, its message is shown.
+    /// The server responded with an error status and without a JSON-RPC response to the request. If the body is a
+    /// JSON-RPC error without the request's ID, the message of that error is shown.
     #[error("the server responded with {status}{}{}", remedy(*status), error_text(body))]
     Status {
         /// The HTTP status.
@@ -82,7 +82,7 @@ fn revision(version: Option<&HeaderValue>) -> String {
     version.map_or_else(|| "none".to_owned(), |version| format!("`{}`", String::from_utf8_lossy(version.as_bytes())))
 }
 
-/// What the user can do about a status.
+/// Returns what the user can do about a status.
 fn remedy(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => {
@@ -97,7 +97,7 @@ fn describe_body(why: &str, body: &str) -> String {
     if body.trim().is_empty() { "the body is empty".to_owned() } else { format!("{why}: {body}") }
 }
 
-/// The message of a JSON-RPC error, or the start of the body.
+/// Returns the message of a JSON-RPC error, or the start of the body.
 fn error_text(body: &str) -> String {
     let error = scan(body).ok().and_then(|document| match Envelope::read(&document) {
         Ok(Envelope::Error { error, .. }) => Some(error.message),
@@ -112,7 +112,7 @@ fn error_text(body: &str) -> String {
 /// How many bytes are enough to quote the start of a body or an event.
 pub(super) const QUOTED: usize = 2048;
 
-/// The first 512 characters of a body or event, on one line.
+/// Returns the first 512 characters of a body or event, on one line.
 pub(super) fn beginning(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(&body[..body.len().min(QUOTED)]);
     text.chars().take(512).map(|char| if char.is_control() { ' ' } else { char }).collect()

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) struct Event {
     /// The `id` field, or the previous event's ID.
     pub(super) id: Option<String>,
-    /// The `event` field. Empty, as it is for messages, if the field is missing.
+    /// The `event` field. Empty if the field is missing, which is how messages are sent.
     pub(super) kind: String,
     /// The `data` field. Empty if the field is missing.
     pub(super) data: Vec<u8>,
@@ -35,7 +35,7 @@ pub(super) struct Events {
     searched: usize,
     /// Whether the last line ended with a carriage return, to which a line feed may still belong.
     after_return: bool,
-    /// Whether it is too late for a byte order mark.
+    /// Whether anything has been read, so that no byte order mark can follow.
     started: bool,
 }
 

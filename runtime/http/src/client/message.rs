@@ -15,7 +15,7 @@ use crate::headers::{self, METHOD, NAME};
 
 pub(super) struct OutgoingMessage {
     pub(super) bytes: Vec<u8>,
-    /// `None` for responses.
+    /// The method of a request or notification. `None` for responses.
     pub(super) method: Option<String>,
     /// The revision in the message's metadata, if it has any.
     pub(super) version: Option<String>,
@@ -62,7 +62,7 @@ impl Repeated {
         }
     }
 
-    /// `tool_headers` finds the arguments of a tool that headers repeat.
+    /// Creates the headers. `tool_headers` finds the arguments of a tool that headers repeat.
     pub(super) fn headers(&self, method: &str, tool_headers: impl Fn(&str) -> Option<Arc<Vec<Header>>>) -> HeaderMap {
         let mut found = HeaderMap::new();
         found.extend(HeaderValue::from_str(method).ok().map(|method| (METHOD, method)));

@@ -29,8 +29,8 @@
 //!   authorizes them, and retries if the server is busy.
 //! * `session` begins, replaces and ends sessions. `streams` resumes event streams. `backoff` computes pauses.
 //! * `sse` opens a connection over HTTP+SSE.
-//! * `state` is shared by these tasks. `message` is an outgoing message, `queue` limits waiting ones, `response` reads
-//!   HTTP responses, and `events` decodes their events.
+//! * `state` is shared by these tasks. `message` defines outgoing messages, `queue` limits how many wait, `response`
+//!   reads HTTP responses, and `events` decodes their events.
 
 mod answer;
 mod backoff;

@@ -23,7 +23,7 @@ pub struct ClientOptions {
     /// certificates, and installs ring as the process's crypto provider for rustls if there is none.
     #[setters(strip_option)]
     pub client: Option<reqwest::Client>,
-    /// Sent with each request.
+    /// Headers to send with each request.
     pub headers: HeaderMap,
     /// Provides `Authorization` and other headers that authorize requests.
     #[setters(strip_option)]

@@ -38,7 +38,7 @@ impl TransportState {
         Ok((check_status(response).await?, session_headers.session))
     }
 
-    /// The session and revision for a message.
+    /// Returns the session and revision for a message.
     fn session_headers(&self, outgoing: &OutgoingMessage) -> SessionHeaders {
         let known = self.state().session_headers.clone();
         match outgoing.version.as_deref() {
@@ -63,9 +63,9 @@ impl TransportState {
         self.send_with(method, headers, outgoing, session_headers).await
     }
 
-    /// Like [`send`](Self::send), but with the given headers. If the server responds to a message with 503 and a time
-    /// to retry, does so at most [`ClientOptions::max_retries`] times and within [`MAX_WAIT`]. Requests that open
-    /// streams are not repeated here; their callers do that.
+    /// Like [`send`](Self::send), but with the given headers. If the server responds to a message with 503 and
+    /// `Retry-After`, sends the message again, at most [`ClientOptions::max_retries`] times and within [`MAX_WAIT`].
+    /// Requests that open streams are not repeated here; their callers do that.
     pub(super) async fn send_with(
         &self,
         method: Method,
@@ -155,7 +155,7 @@ impl HttpRequest<'_> {
     }
 }
 
-/// How long to wait if the server responds with 503 and `Retry-After`, as seconds or a date. At least 100 ms.
+/// Returns how long to wait if the server responds with 503 and `Retry-After`, as seconds or a date. At least 100 ms.
 fn retry_after(response: &reqwest::Response, now: SystemTime) -> Option<Duration> {
     if response.status() != StatusCode::SERVICE_UNAVAILABLE {
         return None;

@@ -9,13 +9,14 @@ use super::message::OutgoingMessage;
 /// How many messages of a kind may be queued.
 const MAX_MESSAGES: u32 = 1024;
 
-/// Holds its permits until it is posted.
+/// A message that holds its permits in the queue until it is posted.
 pub(super) struct QueuedMessage {
     pub(super) outgoing: OutgoingMessage,
     _room: OwnedSemaphorePermit,
 }
 
-/// Limits the queued messages of a kind, to 1,024 and in bytes. A message larger than the limit takes all permits.
+/// Limits the number of queued messages of a kind to 1,024, and their total size to `bytes`. A larger message takes all
+/// permits.
 pub(super) struct QueueLimit {
     permits: Arc<Semaphore>,
     bytes: u32,
@@ -47,7 +48,7 @@ impl QueueLimit {
     }
 }
 
-/// In order. Limited by [`QueueLimit`].
+/// The queued notifications, in order. [`QueueLimit`] limits them.
 pub(super) type Notifications = mpsc::UnboundedReceiver<QueuedMessage>;
 
 #[cfg(test)]

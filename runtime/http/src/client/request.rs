@@ -181,7 +181,7 @@ impl TransportState {
         }
     }
 
-    /// If the error body is a JSON-RPC error response, delivers that instead of the HTTP error.
+    /// Delivers an error. If its body is a JSON-RPC error response, delivers that instead of the HTTP error.
     async fn fail(&self, id: &RequestId, error: HttpError) {
         let response = match &error {
             HttpError::Status { status, body } => error_response(*status, body, id),

@@ -67,7 +67,7 @@ impl EventStream {
 }
 
 impl ResponseBody {
-    /// Status 202 or 204 means that there is no message.
+    /// Reads a JSON body, or returns the event stream. Status 202 or 204 means that there is no message.
     ///
     /// # Errors
     ///
@@ -93,13 +93,13 @@ impl ResponseBody {
     }
 }
 
-/// Without parameters, in lower case. Empty if the header is missing.
+/// Returns the content type without parameters, in lower case. Empty if the header is missing.
 pub(super) fn content_type(response: &reqwest::Response) -> String {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Fails if the body is longer than `longest` bytes.
+/// Reads the body. Fails if it is longer than `longest` bytes.
 pub(super) async fn read_body(mut response: reqwest::Response, longest: usize) -> Result<Vec<u8>, HttpError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {

@@ -16,10 +16,10 @@ use crate::headers::SESSION;
 
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// How long a new session waits for its log level. If the server does not set it, the session is used all the same.
+/// How long a new session waits for its log level. If the server does not set it, the session is used anyway.
 const SET_LEVEL: Duration = Duration::from_secs(5);
 
-/// What a session begins with.
+/// The messages with which a session begins.
 struct FirstMessages {
     initialize: Arc<OutgoingMessage>,
     set_level: Option<Arc<OutgoingMessage>>,
@@ -34,7 +34,7 @@ impl TransportState {
         tokio::spawn(async move { this.replace(&lost).await }).await.map_err(std::io::Error::other)?
     }
 
-    /// Nothing else is sent in the new session until its handshake is complete.
+    /// Replaces a lost session. Nothing else is sent in the new one until its handshake is complete.
     async fn replace(self: &Arc<Self>, lost: &Option<HeaderValue>) -> Result<(), HttpError> {
         let _one = self.replacing.lock().await;
         let (first, session_headers, wait) = {
@@ -94,7 +94,7 @@ impl TransportState {
         begun: &mut SessionHeaders,
     ) -> Result<(), HttpError> {
         let response = check_status(self.send(Method::POST, Some(&first.initialize), begun).await?).await?;
-        // Stored before the result arrives, so that the session is ended if it never does.
+        // Stored now, so that the session is ended even if the result never arrives.
         begun.session = response.headers().get(SESSION).cloned();
         begun.version = self.find_message(response, negotiated_version).await?;
         if begun.version != before.version {
@@ -103,7 +103,7 @@ impl TransportState {
         let ready = OutgoingMessage::new(INITIALIZED.to_vec(), Some("notifications/initialized"));
         check_status(self.send(Method::POST, Some(&ready), begun).await?).await?;
         if let Some(set_level) = &first.set_level {
-            // All requests wait for this, so limit the time.
+            // All requests wait for this response, so limit the time.
             let set =
                 tokio::time::timeout(self.options.send_timeout.min(SET_LEVEL), self.set_level(set_level, begun)).await;
             if !matches!(set, Ok(Ok(true))) {

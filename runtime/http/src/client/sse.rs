@@ -45,7 +45,7 @@ pub async fn open_sse(url: &str, options: ClientOptions) -> Result<(impl Incomin
     Ok(start(driver, notifications, arrived))
 }
 
-/// Also returns the URL to post messages to.
+/// Opens the event stream. Returns it with the URL to post messages to.
 async fn open_stream(
     url: &reqwest::Url,
     client: &reqwest::Client,

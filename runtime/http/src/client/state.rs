@@ -19,7 +19,7 @@ use super::message::OutgoingMessage;
 use super::options::ClientOptions;
 use super::queue::{QueueLimit, QueuedMessage};
 
-/// How many sessions are replaced in a row without a response to a request.
+/// The maximum number of sessions to replace in a row without a response to a request.
 const MAX_RESTARTS: u32 = 5;
 
 pub(super) type IncomingSender = mpsc::Sender<Result<Inbound, ReceiveError>>;
@@ -33,7 +33,7 @@ pub(super) struct TransportState {
     pub(super) is_sse: bool,
     pub(super) incoming: IncomingSender,
     pub(super) state: Mutex<State>,
-    /// Held while a session is being replaced.
+    /// Locked while a session is being replaced.
     pub(super) replacing: tokio::sync::Mutex<()>,
     /// One permit per request in flight.
     pub(super) request_permits: Semaphore,
@@ -48,12 +48,12 @@ pub(super) struct TransportState {
 
 #[derive(Default)]
 pub(super) struct State {
-    /// Used for messages without metadata: all messages of a session, and notifications of modern revisions.
+    /// The headers of messages without metadata: all messages of a session, and notifications of modern revisions.
     pub(super) session_headers: SessionHeaders,
     /// The session's `initialize` request, sent again to replace the session.
     pub(super) initialize: Option<Arc<OutgoingMessage>>,
-    /// The last `logging/setLevel` that succeeded. Sent first in a new session, so that repeated requests do not log
-    /// more than before.
+    /// The last `logging/setLevel` that succeeded. Sent first in a new session, so that requests repeated there do not
+    /// log more than before.
     pub(super) set_level: Option<Arc<OutgoingMessage>>,
     pub(super) listening: CancellationToken,
     /// Sessions replaced since the last response to a request.

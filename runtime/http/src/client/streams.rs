@@ -23,7 +23,7 @@ const OPENING: Duration = Duration::from_secs(1);
 
 impl TransportState {
     /// Delivers a stream's messages up to the response. If `session` is given, a stream that ends early is resumed
-    /// after its last event, as long as that session is current.
+    /// after its last event, unless the session has been replaced.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl TransportState {
             }
             let session_headers = self.state().session_headers.clone();
             let is_same = session.as_ref() == Some(&session_headers.session);
-            // An event ID without a message is no progress: a server could send those forever.
+            // An event ID without a message is not progress: a server could send those forever.
             let Some(last) = events.last.clone().filter(|_| is_same && attempts < self.options.max_retries) else {
                 return Err(HttpError::NoResponse { last_event: events.last_data });
             };
@@ -93,7 +93,8 @@ impl TransportState {
     }
 
     /// Opens the session's GET stream, keeps it open until the session is replaced, and closes that of the previous
-    /// session. No request is sent before it is open, because what the server sends without it may be lost.
+    /// session. Requests wait up to [`OPENING`] for the stream to open, because the server's messages may be lost
+    /// before.
     pub(super) fn open_get_stream(self: &Arc<Self>) -> BoxFuture<'static, ()> {
         let (this, listening) = (Arc::clone(self), self.closing.child_token());
         let session_headers = {

@@ -78,7 +78,7 @@ fn redirect(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Actio
     }
 }
 
-/// Hands messages to the driver. Closing it waits until the driver has ended the session.
+/// Hands messages to the driver. Closing this sink waits until the driver has ended the session.
 struct HttpSink {
     queue: PollSender<Outbound>,
     driver: JoinHandle<()>,

@@ -10,12 +10,12 @@ use super::refusal::Refusal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Post,
-    /// Opens or resumes an event stream.
+    /// The client opens or resumes an event stream.
     Listen,
     End,
 }
 
-/// GET and DELETE are allowed only if the server keeps sessions.
+/// Admits or refuses a request. GET and DELETE are allowed only if the server keeps sessions.
 pub(super) fn admit(parts: &Parts, allowed_hosts: &AllowedHosts, keeps_sessions: bool) -> Result<Operation, Refusal> {
     allowed_hosts.check(parts)?;
     let operation = match (&parts.method, keeps_sessions) {
@@ -45,7 +45,7 @@ pub(super) fn admit(parts: &Parts, allowed_hosts: &AllowedHosts, keeps_sessions:
     Ok(operation)
 }
 
-/// A request without `Accept` accepts any type.
+/// Returns whether the client accepts this type. A request without `Accept` accepts any type.
 fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     let mut values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
     let any = kind.split_once('/').map(|(group, _)| format!("{group}/*"));

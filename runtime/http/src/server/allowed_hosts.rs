@@ -67,6 +67,13 @@ impl AllowedHosts {
         })
     }
 
+    /// Returns whether a request names an allowed host, and comes from no page of another origin. An endpoint checks this itself; use
+    /// it for other services of the same process.
+    #[must_use]
+    pub fn allow(&self, parts: &Parts) -> bool {
+        self.check(parts).is_ok()
+    }
+
     pub(super) fn check(&self, parts: &Parts) -> Result<(), Refusal> {
         let host = host(parts)?;
         if !self.is_host(&host) {

@@ -17,7 +17,7 @@ use mcpgen_types::{ErrorId, ErrorMessage, ErrorObject, RequestId};
 use super::refusal::Refusal;
 use crate::headers::NO_BUFFERING;
 
-/// The body of a response of the endpoint.
+/// The body of an endpoint's response.
 #[derive(Debug)]
 pub struct Body(UnsyncBoxBody<Bytes, Infallible>);
 
@@ -54,7 +54,7 @@ pub(super) fn json(status: StatusCode, message: Bytes) -> Response<Body> {
     response
 }
 
-/// The bytes hold `guard` until the HTTP server has written or dropped them.
+/// Creates bytes that hold `guard` until the HTTP server has written or dropped them.
 pub(super) fn holding<G: Send + 'static>(bytes: impl AsRef<[u8]> + Send + 'static, guard: G) -> Bytes {
     Bytes::from_owner(Holding { bytes, _guard: guard })
 }
@@ -86,11 +86,12 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// The most bytes of an ID, message or data in an error, which may quote the request. Error responses that the client
-/// does not read count toward no limit, so they must stay small.
+/// The maximum number of bytes of an ID, message or data in an error, which may quote the request. Error responses that
+/// the client does not read count toward no limit, so they must stay small.
 const MAX_QUOTED: usize = 1024;
 
-/// Leaves out an unknown ID and one longer than [`MAX_QUOTED`], truncates a longer message, and drops longer data.
+/// Creates an error response. Leaves out an ID that is unknown or longer than [`MAX_QUOTED`], truncates a longer
+/// message, and drops longer data.
 pub(super) fn error(status: StatusCode, id: ErrorId, mut error: ErrorObject) -> Response<Body> {
     let id = match id {
         ErrorId::Id(RequestId::String(id)) if id.len() > MAX_QUOTED => ErrorId::Absent,

@@ -29,7 +29,7 @@ pub(super) struct BodyReader {
     timeout: Duration,
 }
 
-/// Up to this many bytes, a body may use the reserved quarter.
+/// How many bytes of a body may use the reserved quarter.
 const SMALL: usize = 64 << 10;
 
 /// Space that a body occupies, released on drop.

@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 /// How much memory messages or sessions may take, in bytes.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// The [`EndpointOptions`](super::EndpointOptions) field that sets it.
+    /// The [`EndpointOptions`](super::EndpointOptions) field that sets the budget.
     option: &'static str,
     total: usize,
     per_owner: usize,
@@ -39,7 +39,7 @@ pub(super) enum Exceeded {
 }
 
 impl Budget {
-    /// Each owner gets a quarter of `total`.
+    /// Creates a budget of `total` bytes, of which each owner gets a quarter.
     pub(super) fn new(option: &'static str, total: usize, kind: Kind, quotas: &Arc<Quotas>) -> Arc<Self> {
         let (per_owner, used, quotas) = (total / 4, AtomicUsize::new(0), Arc::clone(quotas));
         Arc::new(Self { option, total, per_owner, used, kind, quotas })

@@ -18,7 +18,7 @@ pub(super) struct CurrentConfig {
     reports_mismatches: bool,
 }
 
-/// Shared by all modern requests until the configuration changes.
+/// The protocol that all modern requests share until the configuration changes.
 #[derive(Clone)]
 pub(super) struct ModernProtocol {
     pub(super) protocol: Arc<Mcp>,
@@ -26,7 +26,7 @@ pub(super) struct ModernProtocol {
 }
 
 impl CurrentConfig {
-    /// `version` returns a number that changes whenever the result of `read` does.
+    /// Creates a configuration. `version` returns a number that changes whenever the result of `read` does.
     pub(super) fn new(
         read: impl Fn() -> ServerConfig + Send + Sync + 'static,
         version: impl Fn() -> u64 + Send + Sync + 'static,
@@ -36,7 +36,7 @@ impl CurrentConfig {
         Self { read, version, handled, modern: Mutex::default(), reports_mismatches: false }
     }
 
-    /// Whether handlers report a call's [`HeaderMismatch`](mcpgen_mcp::server::HeaderMismatch) themselves.
+    /// Sets whether handlers report a call's [`HeaderMismatch`](mcpgen_mcp::server::HeaderMismatch) themselves.
     pub(super) fn with_reported_mismatches(self, reports_mismatches: bool) -> Self {
         Self { reports_mismatches, ..self }
     }

@@ -91,7 +91,7 @@ impl Discovery {
     }
 }
 
-/// A server's identifier in a catalog: `urn:air:example.com:weather` for `com.example/weather`.
+/// Returns a server's identifier in a catalog: `urn:air:example.com:weather` for `com.example/weather`.
 fn identifier(name: &str) -> String {
     let (namespace, name) = name.split_once('/').unwrap_or((name, ""));
     let domain: Vec<&str> = namespace.rsplit('.').collect();

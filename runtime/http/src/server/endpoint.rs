@@ -211,7 +211,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
             };
             let recorded = session::retained_cost(change.key.len() + change.message.len());
             let retained = match (is_initialize, change.is_reset) {
-                // The session also keeps the client's declarations.
+                // The session keeps the client's declarations as well.
                 (true, _) => recorded + inbound.size(),
                 (_, true) => 0,
                 (_, false) => recorded,
@@ -305,7 +305,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         Ok(body::empty(StatusCode::ACCEPTED))
     }
 
-    /// A connection for a single sessionless message.
+    /// Creates a connection for a single sessionless message.
     fn connection(&self) -> Connection<S> {
         let shared = &self.shared;
         let (requests, handlers) = (self.requests.clone(), shared.handlers.clone());
@@ -321,8 +321,8 @@ impl<S: RequestService + Sync> Endpoint<S> {
         self.run(Identity { id, owner: caller.owner.clone(), record }, |_| {})
     }
 
-    /// Calls `prepare` before requests can reach the session. At the session limit, evicts the least recently used idle
-    /// session first.
+    /// Runs a new session, and calls `prepare` before requests can reach it. At the session limit, first evicts the
+    /// least recently used idle session.
     pub(super) fn run(&self, identity: Identity, prepare: impl FnOnce(&Session)) -> Result<SessionGuard, Refusal> {
         let shared = &self.shared;
         let owner = identity.owner.clone();
@@ -445,8 +445,8 @@ impl<S> fmt::Debug for Endpoint<S> {
     }
 }
 
-/// The extensions of a message in this HTTP request. They hold the message's memory until all handlers have dropped
-/// them.
+/// Returns the extensions of a message in this HTTP request. They hold the message's memory until all handlers have
+/// dropped them.
 fn extensions(parts: Parts, memory: Arc<Charge>) -> Extensions {
     let mut extensions = Extensions::new();
     extensions.insert(TransportBudget(memory));

@@ -18,7 +18,7 @@ pub(super) struct EventWriter(Arc<Queue>);
 struct Queue {
     session: String,
     store: Arc<dyn EventStore>,
-    /// Created by the first event, because many sessions have none.
+    /// The queue of jobs. Created by the first event, because many sessions have none.
     queue: Mutex<Option<mpsc::UnboundedSender<Job>>>,
     /// Bytes in the queue. Each job counts at least [`EVENT_COST`].
     bytes: Arc<AtomicUsize>,
@@ -31,7 +31,7 @@ struct Queue {
 }
 
 enum Job {
-    /// Creates the stream, then signals so on the channel.
+    /// Creates the stream, then sends a signal through the channel.
     Open(u64, Arc<[RequestId]>, oneshot::Sender<()>),
     Append(u64, Arc<[RequestId]>, StoredEvent),
     Remove(u64),
@@ -45,7 +45,7 @@ const DELAY: Duration = Duration::from_millis(50);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
 impl EventWriter {
-    /// Queues at most `max_bytes` while the store is unavailable.
+    /// Creates a writer that queues at most `max_bytes` while the store is unavailable.
     pub(super) fn new(session: String, store: Arc<dyn EventStore>, max_bytes: usize) -> Self {
         Self(Arc::new(Queue {
             session,
@@ -91,7 +91,7 @@ impl EventWriter {
         }
     }
 
-    /// Returns `false` if the job does not fit.
+    /// Reserves room for a job in the queue. Returns `false` if the job does not fit.
     fn reserve(&self, cost: usize) -> bool {
         let most = self.0.max_bytes.max(cost);
         let add = |bytes: usize| bytes.checked_add(cost).filter(|bytes| *bytes <= most);
@@ -142,7 +142,7 @@ fn cost(event: &StoredEvent) -> usize {
     event.message.len().max(EVENT_COST)
 }
 
-/// IDs as JSON text.
+/// Encodes IDs as JSON text.
 fn texts(requests: &[RequestId]) -> Vec<String> {
     requests.iter().map(mcpgen_types::to_string).collect()
 }

@@ -80,7 +80,7 @@ impl Exchange {
         body::events(stream::once(std::future::ready(first)).chain(self.events(keep_alive)))
     }
 
-    /// The remaining events, up to the response.
+    /// Returns the remaining events, up to the response.
     fn events(self, keep_alive: Duration) -> impl Stream<Item = Bytes> + Send {
         stream::unfold(Some(self), move |this| async move {
             let mut this = this?;

@@ -13,7 +13,7 @@ const LIFETIME: Duration = Duration::from_secs(30);
 
 const MAX: usize = 100_000;
 
-/// The replicas that run other sessions.
+/// The remembered homes: the replicas that run other sessions.
 #[derive(Default)]
 pub(super) struct Homes(Mutex<Entries>);
 
@@ -36,7 +36,7 @@ impl Homes {
         Some(Arc::clone(&entry.replica))
     }
 
-    /// Forgets the oldest entries if there are too many.
+    /// Remembers a session's home. Forgets the oldest entries if there are too many.
     pub(super) fn insert(&self, session: &str, replica: &Arc<str>) {
         let now = Instant::now();
         let mut entries = self.0.lock();

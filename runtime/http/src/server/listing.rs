@@ -57,7 +57,7 @@ impl Listing {
     }
 }
 
-/// `info` is the server's.
+/// Creates the card of the server that `info` describes.
 pub(super) fn card(info: &LocalInfo, listing: &Listing) -> Result<ServerCard, Error> {
     let revisions: Vec<&str> = info.revisions.iter().map(|revision| revision.as_str()).collect();
     let remote = |url: &str| json!({ "type": "streamable-http", "url": url, "supportedProtocolVersions": revisions });

@@ -59,9 +59,9 @@
 //! ```
 //!
 //! A response counts toward [`EndpointOptions::requests`] until it is written, so set a write timeout as well. `listen`
-//! does so in its acceptor. A write timeout does not disconnect an HTTP/2 client that keeps its flow-control window closed. Against such clients, set
-//! [`EndpointOptions::owner`], or use a proxy that buffers responses and limits how long a client may take to read
-//! them.
+//! does so in its acceptor. A write timeout does not disconnect an HTTP/2 client that keeps its flow-control window
+//! closed. Against such clients, set [`EndpointOptions::owner`], or use a proxy that buffers responses and limits how
+//! long a client may take to read them.
 //!
 //! # Limits
 //!

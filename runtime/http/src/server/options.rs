@@ -80,7 +80,7 @@ pub struct EndpointOptions {
     /// per request, before the body is read. Defaults to the [`Principal`](mcpgen_runtime::transport::Principal) in the
     /// request's extensions, if an authentication layer attached one.
     pub owner: Option<Owner>,
-    /// Returns the arguments of a tool, by name, that clients repeat in headers.
+    /// Returns, for the name of a tool, the arguments that clients repeat in headers.
     /// [`headers`](mcpgen_mcp::protocol::header_params::headers) extracts them from a tool's schema. A
     /// [`Server`](mcpgen_mcp::Server) sets this for its own tools.
     pub tool_headers: Option<ToolHeaders>,

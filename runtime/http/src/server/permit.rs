@@ -15,7 +15,7 @@ pub(super) type Permit = Arc<HeldPermits>;
 
 /// What a permit holds.
 pub(super) struct HeldPermits {
-    /// Memory of the request and of messages on its behalf.
+    /// The memory of the request and of messages sent on its behalf.
     pub(super) memory: Arc<Charge>,
     _total: OwnedSemaphorePermit,
     _session: Option<OwnedSemaphorePermit>,
@@ -31,7 +31,7 @@ pub(super) struct Limiter {
     tasks: TaskTracker,
 }
 
-/// Limits for one kind of permit.
+/// The limits for one kind of permit.
 struct Limit {
     kind: Kind,
     name: &'static str,
@@ -71,8 +71,8 @@ impl Limiter {
         }
     }
 
-    /// Permit for a request, counted against its session, if it has one, its owner and the endpoint. Fails with 503 if
-    /// any of them is at its limit.
+    /// Returns a permit for a request, counted against its session, if it has one, its owner and the endpoint. Fails
+    /// with 503 if any of them is at its limit.
     pub(super) fn request(
         &self,
         owner: Option<&Arc<str>>,
@@ -82,8 +82,8 @@ impl Limiter {
         self.permit(&self.requests, owner, session, memory)
     }
 
-    /// Permit for a stream, counted against its session, if it has one, its owner and the endpoint. Fails with 503 if
-    /// any of them is at its limit.
+    /// Returns a permit for a stream, counted against its session, if it has one, its owner and the endpoint. Fails
+    /// with 503 if any of them is at its limit.
     pub(super) fn stream(
         &self,
         owner: Option<&Arc<str>>,

@@ -24,13 +24,13 @@ const KINDS: usize = 7;
 pub(super) struct Quotas(Mutex<HashMap<Arc<str>, [usize; KINDS]>>);
 
 impl Quotas {
-    /// Returns `None` if `amount` exceeds the limit.
+    /// Takes a part of an owner's quota. Returns `None` if that would exceed the limit.
     pub(super) fn take(self: &Arc<Self>, owner: &Arc<str>, kind: Kind, amount: usize, limit: usize) -> Option<Quota> {
         let mut quota = Quota { quotas: Arc::clone(self), owner: Arc::clone(owner), kind, amount: 0 };
         quota.grow(amount, limit).then_some(quota)
     }
 
-    /// Returns `false`, and counts nothing, if `amount` exceeds the limit.
+    /// Adds to an owner's usage. Returns `false`, and adds nothing, if that would exceed the limit.
     pub(super) fn add(&self, owner: &Arc<str>, kind: Kind, amount: usize, limit: usize) -> bool {
         let mut used = self.used();
         let before = used.get(owner).map_or(0, |used| used[kind as usize]);
@@ -71,7 +71,7 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// Returns `false`, and takes nothing, if `more` exceeds the limit.
+    /// Takes more of the quota. Returns `false`, and takes nothing, if that would exceed the limit.
     pub(super) fn grow(&mut self, more: usize, limit: usize) -> bool {
         let fits = self.quotas.add(&self.owner, self.kind, more, limit);
         if fits {

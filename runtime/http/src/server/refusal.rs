@@ -21,7 +21,7 @@ impl Refusal {
         Self::new(StatusCode::BAD_REQUEST, why)
     }
 
-    /// A limit is reached. The client may retry after a second.
+    /// Refuses a request because a limit is reached. The client may retry after a second.
     pub(super) fn busy(why: impl Into<String>) -> Self {
         let mut busy = Self::new(StatusCode::SERVICE_UNAVAILABLE, why);
         busy.header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
@@ -36,7 +36,7 @@ impl Refusal {
 }
 
 impl Refusal {
-    /// Another process may have handled the request, so the client must not retry.
+    /// Refuses a request that another process may have handled. The client must not retry it.
     pub(super) fn lost(error: StoreError) -> Self {
         Self { header: None, ..error.into() }
     }

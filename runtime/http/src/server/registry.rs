@@ -42,7 +42,7 @@ impl Registry {
             .collect()
     }
 
-    /// The quota is released when the session is removed.
+    /// Adds a session. Its quota is released when the session is removed.
     pub(super) fn insert(&mut self, session: &Arc<Session>, quota: Option<Quota>) {
         self.count += 1;
         let number = self.count;
@@ -92,7 +92,7 @@ impl Registry {
 #[derive(Default)]
 struct LastUse {
     sessions: BTreeMap<Key, Arc<Session>>,
-    /// By session number.
+    /// The key of each session, by session number.
     keys: HashMap<u64, Key>,
 }
 
@@ -121,8 +121,8 @@ impl LastUse {
     /// Returns the least recently used idle session.
     ///
     /// A session used since its key was set gets a new key, so the cost is spread over the requests that used it. A
-    /// busy session moves to the end. After [`MAX_IN_USE`] of them the search gives up, and the next one continues from
-    /// there.
+    /// busy session moves to the end. After [`MAX_IN_USE`] busy sessions the search gives up, and the next search
+    /// continues from there.
     fn least_recently_used(&mut self) -> Option<Arc<Session>> {
         let (start, mut in_use) = (Instant::now(), 0);
         while let Some((&(known, number), session)) = self.sessions.first_key_value() {
@@ -131,7 +131,7 @@ impl LastUse {
                 return Some(Arc::clone(session));
             }
             if used.is_none() {
-                // From `start` on, all sessions are busy.
+                // A busy session gets the current time as its key, so all keys from `start` on are of busy sessions.
                 if known >= start || in_use == MAX_IN_USE {
                     return None;
                 }

@@ -32,8 +32,8 @@ use super::session_record::SessionRecord;
 use super::state::{Caller, EndpointState, Found, RemoteHome};
 use crate::headers::SESSION;
 
-/// How much time passes between renewals of this replica's sessions in the store, which also find out which sessions
-/// have moved.
+/// How much time passes between renewals of this replica's sessions in the store. A renewal also finds out which
+/// sessions have moved.
 const RENEWAL: Duration = Duration::from_secs(5);
 
 /// How long to wait for more sessions that have moved.
@@ -52,7 +52,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
     ///
     /// # Errors
     ///
-    /// 404 if the session does not exist, has ended, or belongs to another owner.
+    /// Fails with 404 if the session does not exist, has ended, or belongs to another owner.
     pub(super) async fn find(&self, caller: &Caller) -> Result<Option<Found>, Refusal> {
         let shared = &self.shared;
         let Some(id) = caller.parts.headers.get(SESSION) else { return Ok(None) };
@@ -136,10 +136,10 @@ impl<S: RequestService + Sync> Endpoint<S> {
             (None, None) => return Err(moving()),
             (None, Some(request)) => match self.locate(replicas, &home.session, &caller).await? {
                 Found::Here(_used) => {
-                    // Handling it here takes its own permits.
+                    // Handling the request here takes permits again.
                     drop(held);
                     let response = self.answer(request).await;
-                    // This replica is closing, too.
+                    // This replica refuses forwarded requests, because it is closing.
                     let is_misdirected = response.status() == StatusCode::MISDIRECTED_REQUEST;
                     return if is_misdirected { Err(moving()) } else { Ok(response) };
                 }
@@ -199,7 +199,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
         async { response.await.unwrap_or_else(Into::into) }.boxed()
     }
 
-    /// Does nothing if the server runs in one process.
+    /// Stores a new session. Does nothing if the server runs in one process.
     pub(super) async fn create_in_store(&self, session: &Session) -> Result<(), Refusal> {
         let shared = &self.shared;
         let (Some(replicas), Some(record)) = (&shared.options.replicas, &session.record) else {
@@ -266,7 +266,7 @@ impl EndpointState {
         }
     }
 
-    /// `None` if the server runs in one process.
+    /// Creates the record of a new session. `None` if the server runs in one process.
     pub(super) fn session_record(&self, id: &str, caller: &Caller) -> Option<SessionRecord> {
         let replicas = self.options.replicas.as_ref()?;
         let mut stored = StoredSession::new(id);
@@ -276,7 +276,7 @@ impl EndpointState {
         Some(SessionRecord::new(stored, Arc::clone(&replicas.sessions), writer))
     }
 
-    /// Held while a session is located.
+    /// Returns the lock to hold while this session is located.
     fn restoring(&self, id: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut restoring = self.restoring.lock();
         if let Some(lock) = restoring.get(id).and_then(Weak::upgrade) {
@@ -288,12 +288,12 @@ impl EndpointState {
         lock
     }
 
-    /// How long the store keeps a session that is not renewed.
+    /// Returns how long the store keeps a session that is not renewed.
     fn lifetime(&self) -> Duration {
         self.options.idle.saturating_add(MARGIN)
     }
 
-    /// Changes to lists that a client may have missed while its session had no home.
+    /// Returns the changes to lists that a client may have missed while its session had no home.
     fn missable_changes(&self) -> Vec<Change> {
         let config = self.config.read();
         let lists = [("tools", Change::Tools), ("prompts", Change::Prompts), ("resources", Change::Resources)];
@@ -311,7 +311,7 @@ impl EndpointState {
         }
     }
 
-    /// Works in the background.
+    /// Removes a session from the store in the background if it has ended.
     pub(super) fn remove_ended(&self, session: &Arc<Session>) {
         let Some(replicas) = self.options.replicas.clone() else { return };
         let must_be_removed = session.record.as_ref().is_some_and(SessionRecord::begin_removal);
@@ -349,7 +349,7 @@ impl EndpointState {
     }
 }
 
-/// Runs until the endpoint is dropped.
+/// Renews this replica's sessions until the endpoint is dropped.
 async fn renew(weak: Weak<EndpointState>) {
     let mut ticks = tokio::time::interval(RENEWAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -374,12 +374,12 @@ async fn renew(weak: Weak<EndpointState>) {
     }
 }
 
-/// This replica does not run the session that a request was forwarded for.
+/// Refuses a forwarded request, because this replica does not run its session.
 fn misdirected() -> Refusal {
     Refusal::new(StatusCode::MISDIRECTED_REQUEST, "this replica does not run the session")
 }
 
-/// The session has no home at the moment.
+/// Refuses a request while its session has no home.
 fn moving() -> Refusal {
     Refusal::busy("the session is moving to another replica; try again")
 }

@@ -12,7 +12,7 @@ use super::state_change::state_change;
 use crate::headers;
 
 pub(super) struct RequestBody {
-    /// ID and method of a single request or notification. A notification has no ID.
+    /// The ID and method of a single request or notification. A notification has no ID.
     pub(super) message: Option<(Option<RequestId>, String)>,
     batch: Vec<RequestId>,
     pub(super) is_batch: bool,
@@ -29,7 +29,7 @@ pub(super) struct RequestBody {
 
 /// A message that changes its session's state if the receiver accepts it.
 pub(super) struct StateChange {
-    /// `None` for a notification.
+    /// The ID of a request. `None` for a notification.
     pub(super) id: Option<RequestId>,
     /// Which part of the state it changes.
     pub(super) key: String,

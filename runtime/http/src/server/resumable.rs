@@ -10,7 +10,7 @@ use super::stream::Stream;
 pub(super) struct Resumable(VecDeque<Arc<Stream>>);
 
 impl Resumable {
-    /// Beyond `max` streams, drops the oldest that has ended or, if none has, the oldest.
+    /// Adds a stream. Beyond `max` streams, drops the oldest that has ended or, if none has, the oldest.
     pub(super) fn insert(&mut self, stream: &Arc<Stream>, max: usize) {
         self.0.push_back(Arc::clone(stream));
         while self.0.len() > max {

@@ -40,7 +40,7 @@ use crate::headers::SESSION;
 /// How long a POST waits for its first message before the response becomes an event stream.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long a stream waits to be known to the replicas' store.
+/// How long to wait until the replicas' store knows a stream.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long to keep a session that the client never uses after `initialize`.
@@ -50,14 +50,14 @@ const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
 /// if no other is queued. If [`EndpointOptions::body`] is larger, that limit applies.
 const INBOX_BYTES: usize = 16 << 20;
 
-/// What a message counts at least toward [`INBOX_BYTES`], which limits the number of messages, too.
+/// The minimum that a message counts toward [`INBOX_BYTES`], which thus limits the number of messages, too.
 const MESSAGE_COST: usize = 16 << 10;
 
 pub(super) struct Session {
     pub(super) id: String,
     /// The session's owner, if [`EndpointOptions::owner`] is set.
     pub(super) owner: Option<Arc<str>>,
-    /// The prefix of the session's event IDs, unlike that of other sessions.
+    /// The prefix of the session's event IDs, which distinguishes them from those of other sessions.
     event_prefix: String,
     protocol: Arc<Legacy>,
     inbox: mpsc::UnboundedSender<Delivery>,
@@ -102,7 +102,7 @@ struct Streams {
 }
 
 impl Streams {
-    /// The pending requests that share a response with this one.
+    /// Returns the pending requests that share a response with this one.
     fn requests_with(&self, id: &RequestId) -> Vec<RequestId> {
         match self.waiting.get(id) {
             Some(waiting) if waiting.in_batch => {
@@ -130,7 +130,7 @@ pub(super) struct Identity {
     pub(super) record: Option<SessionRecord>,
 }
 
-/// What a session takes even if the client declares nothing, in bytes (measured).
+/// The memory that a session takes even if the client declares nothing, in bytes (measured).
 pub(super) const SESSION_COST: usize = 32 << 10;
 
 /// The event IDs of a session begin with this many hexadecimal digits of its ID. The other digits stay secret.
@@ -138,7 +138,7 @@ const EVENT_PREFIX: usize = 8;
 
 pub(super) struct PostedMessage {
     pub(super) arrived: Inbound,
-    /// The IDs of its requests, and a permit to handle them.
+    /// The IDs of the requests in the message, and a permit to handle them.
     pub(super) requests: Option<(Vec<RequestId>, Permit)>,
     /// Requests that change the session's state, with the memory that it will retain.
     pub(super) changes: Vec<(RequestId, StateChange, Charge)>,
@@ -168,7 +168,7 @@ impl Session {
             None => (0, None),
         };
         let standalone = Stream::new(0, options.replay, &stream_bytes, writer);
-        // Clients can resume it in any case.
+        // No need to wait: clients can always resume stream 0.
         let _ = standalone.store();
         let session = Arc::new(Self {
             id,
@@ -180,7 +180,7 @@ impl Session {
             inbox_bytes: inbox_bytes(options.body),
             requests: permits(options.requests_per_session),
             open_streams: permits(options.streams_per_session),
-            // A later home must not reuse an earlier home's numbers.
+            // A later home must not reuse an earlier home's stream numbers.
             streams: Mutex::new(Streams { count: epoch << 32, ..Streams::default() }),
             standalone: Mutex::new(standalone),
             stream_bytes,
@@ -267,7 +267,7 @@ impl Session {
         self.end.cancel();
     }
 
-    /// Records a notification that changes the state, without params, which no state depends on.
+    /// Records a notification that changes the state. Its params are left out, because no state depends on them.
     pub(super) async fn record_notification(&self, method: String) -> Result<(), StoreError> {
         let Some(record) = &self.record else { return Ok(()) };
         let message = serde_json::json!({ "jsonrpc": "2.0", "method": method });
@@ -276,8 +276,8 @@ impl Session {
     }
 
     /// Passes the journal's messages to the connection on behalf of `principal`. No request waits for their responses,
-    /// which are dropped. If a resource subscription succeeds, the client is notified of the resource, because it may
-    /// have missed changes.
+    /// which are dropped. If a resource subscription succeeds, the client is notified that the resource has changed,
+    /// because it may have missed changes.
     pub(super) fn replay(
         &self,
         journal: impl IntoIterator<Item = JournalEntry>,
@@ -340,7 +340,7 @@ impl Session {
         self.push_standalone(mcpgen_types::to_vec(&message), None);
     }
 
-    /// The stream for messages that belong to no request.
+    /// Returns the stream for messages that belong to no request.
     fn standalone(&self) -> Arc<Stream> {
         Arc::clone(&self.standalone.lock())
     }
@@ -364,7 +364,7 @@ impl Session {
         }
     }
 
-    /// When the session was last used. `None` while an HTTP request or stream is open or a handler runs.
+    /// Returns when the session was last used. `None` while an HTTP request or stream is open or a handler runs.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let is_idle = self.open.load(Ordering::SeqCst) == 0 && self.streams().waiting.is_empty();
         is_idle.then(|| *self.used.lock())
@@ -374,7 +374,7 @@ impl Session {
         self.streams.lock()
     }
 
-    /// `None` before the handshake.
+    /// Returns the negotiated revision. `None` before the handshake.
     pub(super) fn revision(&self) -> Option<Revision> {
         self.protocol.peer_info().map(|peer_info| peer_info.revision)
     }
@@ -572,13 +572,13 @@ impl Session {
         Ok(stream)
     }
 
-    /// Keeps a stream for a client that resumes. Waits until other replicas could resume it, too.
+    /// Keeps a stream for a client that resumes. Waits until other replicas can resume it, too.
     async fn keep(&self, stream: &Arc<Stream>) {
         let stored = stream.store();
         self.streams().resumable.insert(stream, self.max_resumable);
         self.trim_streams();
         if let Some(stored) = stored {
-            // Without the store, the client can still resume the stream here.
+            // If the store does not respond, the client can still resume the stream on this replica.
             let _ = tokio::time::timeout(STORE_TIMEOUT, stored).await;
         }
     }
@@ -670,7 +670,7 @@ pub(super) fn set_session_id(response: &mut Response<Body>, session: &Session) {
     }
 }
 
-/// What a session retains of a message of this size that changed its state.
+/// Returns how many bytes a session retains of a message of this size that changed its state.
 pub(super) fn retained_cost(bytes: usize) -> usize {
     2 * bytes + 256
 }
@@ -679,7 +679,7 @@ fn inbox_bytes(body: usize) -> usize {
     body.clamp(INBOX_BYTES, u32::MAX as usize)
 }
 
-/// How many inbox permits a message with this memory takes.
+/// Returns how many inbox permits a message with this memory takes.
 fn inbox_cost(memory: usize, inbox_bytes: usize) -> u32 {
     u32::try_from(memory.clamp(MESSAGE_COST, inbox_bytes)).unwrap_or(u32::MAX)
 }

@@ -14,9 +14,9 @@ use super::stream::{ResponseInfo, StreamWriter};
 pub(super) struct SessionRecord {
     writer: EventWriter,
     store: Arc<dyn SessionStore>,
-    /// Held while an entry is written, so that the store ends up with the latest.
+    /// Locked while an entry is written, so that the store ends up with the latest one.
     writing: tokio::sync::Mutex<()>,
-    /// Snapshot from which another replica takes over.
+    /// The snapshot from which another replica takes over.
     stored: Mutex<StoredSession>,
     is_stored: AtomicBool,
     /// Whether the session has ended on all replicas, so that it must leave the store.
@@ -67,7 +67,7 @@ impl SessionRecord {
         self.writer.close();
     }
 
-    /// The session has ended on all replicas.
+    /// Records that the session has ended on all replicas.
     pub(super) fn end(&self) {
         self.has_ended.store(true, Ordering::SeqCst);
     }
@@ -80,20 +80,20 @@ impl SessionRecord {
         self.is_stored.load(Ordering::SeqCst)
     }
 
-    /// Whether to remove the session from the store, because it has ended. Returns `true` only once.
+    /// Returns whether to remove the session from the store, because it has ended: `true` only once.
     pub(super) fn begin_removal(&self) -> bool {
         self.has_ended.load(Ordering::SeqCst) && self.is_stored.swap(false, Ordering::SeqCst)
     }
 }
 
-/// Error response to a stream's requests whose handler died with its process. `None` if the stream responds to no
-/// request.
+/// Creates the error response to a stream's requests whose handler died with its process. `None` if the stream responds
+/// to no request.
 pub(super) fn lost_response(requests: &[RequestId]) -> Option<(Vec<u8>, ResponseInfo)> {
     const WHY: &str = "the process that handled the request has died; send the request again";
     error_response(requests, &ErrorObject::new(ErrorCode::INTERNAL_ERROR, WHY))
 }
 
-/// `None` if there are no requests.
+/// Creates the error response to these requests. `None` if there are no requests.
 pub(super) fn error_response(requests: &[RequestId], error: &ErrorObject) -> Option<(Vec<u8>, ResponseInfo)> {
     let response = |id: &RequestId| ErrorMessage::new(ErrorId::Id(id.clone()), error.clone());
     let message = match requests {

@@ -13,14 +13,15 @@ use super::budget::Charge;
 use super::refusal::Refusal;
 use super::request_body::StateChange;
 
-/// A session's state in parts with a key. A message changes one part once its receiver has accepted it.
+/// A session's state, which consists of parts, each with a key. A message changes one part once its receiver has
+/// accepted it.
 #[derive(Default)]
 pub(super) struct SessionState(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     parts: HashMap<String, Part>,
-    /// Changes of requests without a response.
+    /// The changes of requests that have no response yet.
     pending: HashMap<RequestId, (StateChange, Part)>,
     /// Bytes of the messages behind all parts and pending changes.
     bytes: usize,
@@ -31,10 +32,10 @@ struct Part {
     _memory: Charge,
 }
 
-/// The most parts, including pending ones.
+/// The maximum number of parts, including pending ones.
 const MAX_PARTS: usize = 2048;
 
-/// The most bytes of messages behind the parts, including pending ones.
+/// The maximum number of bytes of messages behind the parts, including pending ones.
 const MAX_BYTES: usize = 4 << 20;
 
 impl SessionState {
@@ -90,7 +91,7 @@ impl SessionState {
     }
 }
 
-/// The requests of a batch whose response is a result.
+/// Returns the requests of a batch that got a result.
 pub(super) fn accepted(response: &[u8]) -> Vec<RequestId> {
     let Ok(document) = scan_bytes(response) else { return Vec::new() };
     let messages = batch(&document).unwrap_or_default().into_iter().flatten();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-/// The message must not contain line breaks, which encoded messages never do.
+/// Encodes a message as an event. It must not contain line breaks, which encoded messages never do.
 pub(super) fn event(id: Option<&str>, message: &[u8]) -> Bytes {
     let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
     [id.as_bytes(), b"data: ", message, b"\n\n"].concat().into()
@@ -15,5 +15,5 @@ pub(super) fn retry(after: Duration) -> Bytes {
     format!("retry: {}\n\n", after.as_millis()).into()
 }
 
-/// Keeps an idle connection alive.
+/// A comment, which keeps an idle connection alive.
 pub(super) const COMMENT: Bytes = Bytes::from_static(b":\n\n");

@@ -43,7 +43,7 @@ pub(super) struct EndpointState {
     pub(super) forwarded: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
-/// What a message is charged at least, in bytes: roughly what its tasks take.
+/// The minimum that a message is charged, in bytes: roughly what its tasks take.
 const MESSAGE_COST: usize = 16 << 10;
 
 /// The head of an HTTP request, and its owner if [`EndpointOptions::owner`] is set.
@@ -88,7 +88,7 @@ impl EndpointState {
         charge.map(Arc::new).map_err(|exceeded| self.message_memory.refusal(exceeded))
     }
 
-    /// The charge of an HTTP request without a message.
+    /// Creates the charge of an HTTP request without a message.
     pub(super) fn no_message(&self, caller: &Caller) -> Arc<Charge> {
         Arc::new(self.message_memory.charge_existing(caller.owner.as_ref(), 0))
     }

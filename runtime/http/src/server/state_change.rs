@@ -11,12 +11,12 @@ pub(super) fn state_change(method: &str, uri: impl FnOnce() -> Option<String>) -
     }
 }
 
-/// The key for a resource subscription.
+/// Returns the key for a resource subscription.
 fn subscription(uri: &str) -> String {
     format!("{SUBSCRIPTION}{uri}")
 }
 
-/// The URI in the key of a resource subscription.
+/// Returns the URI in the key of a resource subscription.
 pub(super) fn subscribed_uri(key: &str) -> Option<&str> {
     key.strip_prefix(SUBSCRIPTION)
 }

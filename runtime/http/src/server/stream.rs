@@ -24,7 +24,7 @@ use super::event_writer::EventWriter;
 pub(super) struct Stream {
     /// Part of the event IDs.
     pub(super) number: u64,
-    /// How many bytes are retained.
+    /// The maximum number of bytes to retain.
     replay: usize,
     /// Bytes of all streams of the session.
     total: Arc<SessionBytes>,
@@ -39,7 +39,7 @@ pub(super) struct Stream {
 pub(super) struct SessionBytes {
     /// What the streams retain for clients that resume.
     retained: AtomicUsize,
-    /// All of their bytes, as part of the endpoint's budget.
+    /// All bytes of the streams, as part of the endpoint's budget.
     memory: Charge,
 }
 
@@ -180,7 +180,7 @@ impl Stream {
         stored
     }
 
-    /// A response is the stream's last message.
+    /// Adds a message. A response is the stream's last message.
     pub(super) fn push(&self, message: Vec<u8>, response: Option<ResponseInfo>, room: Option<OutboxPermit>) {
         self.change(|state| {
             state.last += 1;
@@ -199,7 +199,7 @@ impl Stream {
         self.changed.notify_waiters();
     }
 
-    /// No messages follow.
+    /// Ends the stream: no messages follow.
     pub(super) fn end(&self) {
         let mut state = self.state();
         if !std::mem::replace(&mut state.ended, true)
@@ -221,7 +221,7 @@ impl Stream {
         self.state().ended
     }
 
-    /// How many bytes the current reader has yet to read. Zero without a reader.
+    /// Returns how many bytes the current reader has yet to read. Zero without a reader.
     pub(super) fn unread(&self) -> usize {
         let state = self.state();
         if !state.is_read {
@@ -236,7 +236,7 @@ impl Stream {
             .sum()
     }
 
-    /// The client has to resume the stream for the rest.
+    /// Disconnects the reader. To get the rest, the client has to resume the stream.
     pub(super) fn disconnect_reader(&self) {
         self.change(|state| {
             state.reader += 1;
@@ -349,7 +349,7 @@ impl State {
         }
     }
 
-    /// Replaces a response that is too large to retain by an error response, so that a client that resumes still gets
+    /// Replaces a response that is too large to retain with an error response, so that a client that resumes still gets
     /// one.
     fn replace_response(&mut self, most: usize) {
         let Some(last) = self.events.back_mut() else { return };
@@ -372,7 +372,7 @@ const SCARCE_REPLAY: usize = 1 << 10;
 /// How many events a replica may have sent but not stored when it died.
 const UNSTORED_EVENTS: u64 = 1 << 20;
 
-/// `None` if the error would not be smaller than the response.
+/// Creates the error in place of a response. `None` if the error would not be smaller than the response.
 fn too_large_to_keep(id: &RequestId, size: usize) -> Option<Bytes> {
     let why = format!("the response of {size} bytes was too large to retain until the stream was resumed");
     let error = ErrorMessage::new(ErrorId::Id(id.clone()), ErrorObject::new(ErrorCode::INTERNAL_ERROR, why));
@@ -380,7 +380,7 @@ fn too_large_to_keep(id: &RequestId, size: usize) -> Option<Bytes> {
     (error.len() < size).then(|| error.into())
 }
 
-/// Dropping this detaches it, so that a client can resume the stream.
+/// Reads a stream for one HTTP response. Once the reader is dropped, a client can resume the stream.
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) stream: Arc<Stream>,

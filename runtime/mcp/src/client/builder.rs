@@ -29,6 +29,7 @@ use crate::protocol::{ContextExt, Level, RouterExt};
 use crate::validation::Validator;
 
 /// Configures a [`Client`] and connects it to a server.
+///
 /// A builder holds the client's local info and handlers. Handlers use the types of the newest revision, whatever
 /// revision the connection negotiates.
 ///
@@ -208,7 +209,7 @@ impl ClientBuilder {
         Ok(self.configure(client))
     }
 
-    /// Hands over settings that only the client's own calls need.
+    /// Gives a connected client the settings that only its own calls need.
     pub(super) fn configure(&self, client: Client) -> Client {
         let (decoder, validator) = (self.decoder.clone(), self.validator.clone());
         let client = Client { decoder, validator, task_results: self.task_results.clone(), ..client };

@@ -1,4 +1,4 @@
-//! A cache for results on the client (2026-07-28).
+//! A client-side cache for results (2026-07-28).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +16,8 @@ use crate::protocol::change::{Change, is_part};
 
 /// Caches one server's results for as long as the server's hints allow.
 ///
-/// A client uses a cache only if you create one. Create one per user: results that differ
-/// between users are not kept apart.
+/// A client uses a cache only if you create one. Create one per user: results that differ between users are not kept
+/// apart.
 #[derive(Debug)]
 pub struct Cache {
     capacity: usize,

@@ -66,7 +66,7 @@ impl<S: RequestService> Client<S> {
         let subscribed = Subscribed::new(self.peer.clone(), Arc::clone(&self.subscribed));
         let mut legacy = Legacy { inbox, peer: self.peer.clone(), _listener: listener, subscribed };
         for uri in filter.resource_subscriptions.iter().flatten() {
-            // Counted before the call, so that the end of another subscription does not unsubscribe this one.
+            // Count the URI before the call, so that the end of another subscription does not unsubscribe it.
             legacy.subscribed.add(uri);
             self.raw_call("resources/subscribe", JsonObject::from([("uri", (&**uri).into())])).await?;
         }
@@ -101,8 +101,9 @@ impl Changes {
     ///
     /// # Errors
     ///
-    /// Fails, once, if the connection fails, for example because the server's process exited, or if the subscription
-    /// cannot be renewed: the server rejects it, or 10 attempts in a row fail. Attempts are up to 20 seconds apart.
+    /// Fails if the connection fails, for example because the server's process exited, or if the subscription cannot be
+    /// renewed: the server rejects it, or 10 attempts in a row fail. Attempts are up to 20 seconds apart. The error is
+    /// returned only once.
     pub async fn try_next(&mut self) -> Result<Option<Change>, CallError> {
         self.changes.get_mut().try_next().await
     }
@@ -122,7 +123,7 @@ impl fmt::Debug for Changes {
     }
 }
 
-/// `None` if the connection was closed in an orderly way.
+/// Returns the error, or `None` if the connection was closed in an orderly way.
 fn is_failure(error: CallError) -> Option<CallError> {
     Some(error).filter(|error| !matches!(error, CallError::Closed(_)))
 }
@@ -133,7 +134,7 @@ struct Renewed {
     revision: Revision,
     filter: SubscriptionFilter,
     state: State,
-    /// Failed attempts since the last subscription.
+    /// The number of failed attempts since the last subscription.
     failures: u32,
     /// How many times the pause has doubled.
     doublings: u32,

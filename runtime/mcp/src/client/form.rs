@@ -1,4 +1,4 @@
-//! Forms that servers send, field by field, for clients that ask a user.
+//! Forms from servers, which a client fills in field by field by asking the user.
 
 use std::fmt;
 use std::future::Future;
@@ -198,7 +198,7 @@ impl Field {
         }
     }
 
-    /// Converts what the user has entered. Input that does not fit the kind stays text, and is refused later.
+    /// Converts what the user has entered. Input that does not fit the field's kind stays text, and is refused later.
     fn value(&self, entered: &str) -> Value {
         match &self.kind {
             FieldKind::Text => entered.into(),
@@ -294,7 +294,7 @@ mod tests {
 
     use super::*;
 
-    /// Fills in a form with one field. Expects its value, or the message for the user.
+    /// Fills in a form with one field. Expects the value, or the message that the user gets.
     #[track_caller]
     fn check(field: Value, entered: &str, expected: Result<Value, &str>) {
         let schema = json!({ "type": "object", "properties": { "x": field }, "required": ["x"] });

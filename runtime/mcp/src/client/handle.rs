@@ -34,7 +34,7 @@ pub struct Client<S = Router> {
     pub(super) round_limits: RoundLimits,
     pub(super) page_limits: PageLimits,
     pub(super) connection: Arc<DisconnectOnDrop>,
-    /// Runs the connection. `None` once a clone was closed.
+    /// The task that runs the connection. `None` once a clone was closed.
     pub(super) task: Arc<Mutex<Option<JoinHandle<io::Result<()>>>>>,
     pub(super) ended: CancellationToken,
     pub(super) revision: Revision,
@@ -42,7 +42,7 @@ pub struct Client<S = Router> {
     pub(super) requests: S,
     pub(super) decoder: ResultDecoder,
     pub(super) validator: Option<Arc<dyn Validator>>,
-    /// `None` if calls cannot run as tasks.
+    /// Awaits calls that run as tasks. `None` if calls cannot run as tasks.
     pub(super) task_results: Option<Arc<dyn TaskResults>>,
     pub(super) tool_cache: Arc<ToolCache>,
     /// Resources that [`changes`](Self::changes) has subscribed to, in legacy revisions.
@@ -56,7 +56,7 @@ impl<S> fmt::Debug for Client<S> {
 }
 
 impl<S: RequestService> Client<S> {
-    /// Returns the server, for messages that the client has no method for.
+    /// Returns the server, for messages for which the client has no method.
     #[must_use]
     pub fn peer(&self) -> &Peer {
         &self.peer
@@ -180,7 +180,7 @@ impl<S: RequestService> Client<S> {
         params
     }
 
-    /// Conversion from the revision of the types to that of the connection.
+    /// Returns the conversion from the revision of the types to that of the connection.
     pub(super) fn revisions(&self) -> Revisions {
         Revisions { from: TYPES, to: self.revision }
     }

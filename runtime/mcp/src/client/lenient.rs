@@ -75,7 +75,7 @@ impl fmt::Display for Repair {
     }
 }
 
-/// Most repairs in one result.
+/// The maximum number of repairs in one result.
 const MOST_REPAIRS: usize = 64;
 
 /// Lists whose invalid items are removed.
@@ -86,8 +86,8 @@ const LISTS: [&str; 8] =
 ///
 /// # Errors
 ///
-/// Fails if the result does not match the schema and the policy does not repair the deviation, the deviation is
-/// unknown, or the result needs more than 64 repairs.
+/// Fails if the result deviates from the schema in a way that the policy does not repair, or if it needs more than 64
+/// repairs.
 pub fn decode<T: Decode>(result: &Json, policy: DecodePolicy) -> Result<(T, Vec<Repair>), Error> {
     decode_with(result, policy, |result| Ok(result.decode()?))
 }
@@ -158,7 +158,7 @@ pub(super) fn decode_with<T, E: fmt::Display>(
     Err(problem.error)
 }
 
-/// The `ttlMs` of a task is no cache hint: it says how long the server keeps the task.
+/// Repairs a cache hint. The `ttlMs` of a task is not one: it says how long the server keeps the task.
 fn repair_cache_hint(result: &mut Value, (name, safe): (&str, &'static str)) -> Option<Repair> {
     let members = result.as_object_mut().filter(|members| !members.contains_key("taskId"))?;
     members.insert(name.to_owned(), serde_json::from_str(safe).ok()?);
@@ -230,7 +230,7 @@ fn remove_annotation<'p>(value: &mut Value, path: &'p str) -> Option<&'p str> {
                 end += 1 + segment.len();
                 break;
             }
-            // Here, `annotations` may be any member.
+            // Inside these members, `annotations` may mean anything.
             "inputSchema" | "outputSchema" | "structuredContent" | "_meta" => return None,
             segment => is_inside = segment == "annotations",
         }
@@ -246,7 +246,7 @@ fn has_content(tool_result: Option<&Value>) -> bool {
     tool_result.and_then(Value::as_object).is_some_and(|inner| inner.contains_key("content"))
 }
 
-/// The index that an item had before others were removed.
+/// Returns the index that an item had before others were removed.
 fn original_index(list: &str, index: usize, removed: &[(String, usize)]) -> usize {
     let of_list = removed.iter().filter(|(known, _)| known == list);
     of_list.fold(index, |index, (_, removed)| if *removed <= index { index + 1 } else { index })
@@ -383,7 +383,7 @@ mod tests {
                 ],
             )),
         );
-        // A property with this name is no annotation.
+        // A property with this name is not an annotation.
         check::<mcpgen_types::v2025_11_25::ListToolsResult>(
             json!({ "tools": [{ "name": "a", "inputSchema": { "type": "object", "properties": { "annotations": 5 } } }] }),
             Some((

@@ -11,7 +11,7 @@ use derive_setters::Setters;
 pub struct RoundLimits {
     /// How many times a request is sent again. Defaults to 16.
     pub rounds: usize,
-    /// The most input requests in one result. Defaults to 64.
+    /// The maximum number of input requests in one result. Defaults to 64.
     pub requests: usize,
     /// How long to wait before sending a request again if the result has no input requests. Doubles each time, up to
     /// five seconds. Defaults to 50 ms.
@@ -31,7 +31,7 @@ impl Default for RoundLimits {
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct PageLimits {
-    /// The most pages of one list. Defaults to 1,000.
+    /// The maximum number of pages of one list. Defaults to 1,000.
     pub pages: usize,
     /// The maximum size of all results of one list, in bytes. Defaults to 64 MiB.
     pub bytes: usize,

@@ -19,14 +19,14 @@
 //!
 //! # Files
 //!
-//! * `handle` is the [`Client`]; `methods` are its calls by name, and `tool_call` is a tool call with options.
+//! * `handle` defines [`Client`], `methods` its common operations, and `tool_call` a tool call with options.
 //! * `builder` configures a client. `connect` connects it over a transport, `command` to a process that it starts, and
 //!   `in_process` to a server in the same process.
 //! * [`handshake`] negotiates the revision.
 //! * [`mrtr`] sends requests that may take multiple rounds, and `input` handles the server's input requests. `pages`
-//!   reads lists, `completion` completes arguments, and `form` reads forms, all within the client's `limits`.
+//!   reads lists, `completion` completes arguments, and `form` fills in forms. `limits` bounds rounds and lists.
 //! * `tool_task` sends calls that run as tasks in 2025-11-25. `task_results` is the trait for awaiting tasks.
-//! * `tool_cache` caches the list of tools, and `output_schema` checks their results. [`cache`] caches other results,
+//! * `tool_cache` caches the list of tools, and `output_schema` checks tool results. [`cache`] caches other results,
 //!   on request.
 //! * `decoder` decodes results of any revision; [`lenient`] repairs them, on request.
 //! * `changes` receives the server's changes in every revision. In 2026-07-28 it renews each `subscription`; in legacy

@@ -79,8 +79,8 @@ pub fn next_params(
     Ok(params.into())
 }
 
-/// Sends a request, again and again as long as the result asks for input, which `requests` provides. The request's type
-/// may belong to another revision than the connection.
+/// Sends a request, and sends it again as long as the result asks for input, which `requests` provides. The request's
+/// type may belong to a revision other than the connection's.
 pub(crate) async fn complete<R: MultiRoundTrip>(
     peer: &Peer,
     revision: Revision,

@@ -25,7 +25,7 @@ pub struct Pages<'c, S, R> {
     pages: usize,
     /// Size of all results so far, in bytes.
     bytes: usize,
-    /// The tools so far, each with whether it runs only as a task.
+    /// The names of the tools so far, and whether each runs only as a task.
     pub(super) task_support: Vec<(String, bool)>,
     request: PhantomData<fn() -> R>,
 }

@@ -21,7 +21,7 @@ pub(super) struct Subscription {
     call: Result<Call<Json>, Ended>,
 }
 
-/// `None` if the server ended the subscription, otherwise the error.
+/// Why a subscription ended: `None` if the server ended it, otherwise the error.
 type Ended = Option<CallError>;
 
 struct Inbox {

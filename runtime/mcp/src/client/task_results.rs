@@ -47,7 +47,7 @@ impl fmt::Debug for CreatedTask {
     }
 }
 
-/// In 2026-07-28, a result can be a task.
+/// Returns whether a result is a task, which is possible in 2026-07-28.
 pub(super) fn is_task(result: &Json) -> bool {
     let is_task = result.read(|result| {
         let [kind] = Picked::values(result, &["resultType"]);

@@ -12,13 +12,13 @@ pub(super) struct ToolCache {
     tools: Mutex<Option<CachedTools>>,
     /// How many times the list has changed.
     changes: AtomicU64,
-    /// Each tool with whether it runs only as a task. `None` if the list has changed since.
+    /// The name of each tool, and whether it runs only as a task. `None` if the list has changed since.
     task_support: Mutex<Option<Vec<(String, bool)>>>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct CachedTools {
-    /// `None` means valid until the server reports a change.
+    /// When the list expires. `None` means that it is valid until the server reports a change.
     expires: Option<Instant>,
     pub(super) list: Arc<Vec<Tool>>,
     pub(super) output_schemas: OutputSchemas,
@@ -44,8 +44,8 @@ impl ToolCache {
         self.changes.load(Ordering::SeqCst)
     }
 
-    /// Caches a list. `changes` is from before the request: if the list has changed since then, it may be stale and is
-    /// not cached.
+    /// Caches a list. `changes` is the number of changes before the request: if the list has changed since then, it may
+    /// be stale and is not cached.
     pub(super) fn store(&self, list: &Arc<Vec<Tool>>, expires: Option<Instant>, changes: u64) {
         let mut tools = self.tools.lock();
         if self.changes() == changes {
@@ -73,7 +73,7 @@ impl ToolCache {
         }
     }
 
-    /// Whether a tool runs only as a task. `None` if unknown: the tool is not listed, or the list has changed.
+    /// Returns whether a tool runs only as a task. `None` if unknown: the tool is not listed, or the list has changed.
     pub(super) fn requires_task(&self, tool: &str) -> Option<bool> {
         let task_support = self.task_support.lock();
         task_support.iter().flatten().find(|(name, _)| name == tool).map(|(_, required)| *required)

@@ -134,7 +134,7 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
     }
 
     /// Sends the call and decodes its structured content. Without it, decodes the only content block as JSON
-    /// text, which is how tools did it before 2025-06-18.
+    /// text, which is how tools returned such content before 2025-06-18.
     ///
     /// # Errors
     ///
@@ -267,7 +267,7 @@ async fn within<T>(
     }
 }
 
-/// One line per text block.
+/// Returns the text of a result, one line per text block.
 fn text_of(result: &CallToolResult) -> String {
     let text = result.content.iter().filter_map(|block| match block {
         ContentBlock::TextContent(text) => Some(text.text.as_str()),

@@ -17,7 +17,7 @@ pub struct CacheHint {
 
 impl CacheHint {
     pub(crate) fn ttl_ms(self) -> u64 {
-        // Readers that store numbers as doubles represent every integer up to 2^53 exactly.
+        // Clients that store numbers as doubles represent every integer up to 2^53 exactly.
         u64::try_from(self.fresh_for.as_millis()).unwrap_or(u64::MAX).min(1 << 53)
     }
 

@@ -53,7 +53,7 @@ impl Change {
     }
 
     /// Returns every change that a filter selects, one per subscribed URI.
-    pub(crate) fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
+    pub fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
         let filter = Filter::from(filter);
         let changes: Vec<_> = filter.changes().collect();
         changes.into_iter().chain(filter.task_ids.into_iter().map(Self::Task))
@@ -65,7 +65,7 @@ pub(crate) struct Filter {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
-    /// A subscription to a resource covers its parts.
+    /// The subscribed resources. A subscription to a resource covers its parts.
     pub(crate) uris: BTreeSet<String>,
     pub(crate) task_ids: BTreeSet<String>,
 }

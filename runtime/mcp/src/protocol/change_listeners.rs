@@ -37,7 +37,7 @@ impl ChangeListeners {
     }
 }
 
-/// Dropping this removes the callback.
+/// A callback, which is removed when this is dropped.
 pub(crate) struct ChangeListener {
     listeners: ChangeListeners,
     key: u64,

@@ -20,7 +20,7 @@ pub struct ServerConfig {
     pub cache_hints: CacheHints,
     /// Values of `resultType` that extensions add to those of 2026-07-28.
     pub result_types: Vec<String>,
-    /// Whether a handler sees `logging/setLevel`, too.
+    /// Whether `logging/setLevel` is passed on to a handler as well.
     pub passes_log_level_on: bool,
 }
 

@@ -217,7 +217,7 @@ pub fn in_task(context: &Context, responses: InputByKey, state: Option<String>) 
     context.derive_without_peer(no_peer(request.revision), Scope::new(request.clone(), params_view), None)
 }
 
-/// Creates a context of the same sender, for decisions after the message was handled. Without params or a connected
+/// Creates a context with the same sender, for decisions after the message was handled. Without params or a connected
 /// peer, it does not hold the message's memory.
 pub(crate) fn of_sender(context: &Context) -> Context {
     let mut extensions = context.extensions().clone();

@@ -18,9 +18,9 @@ use crate::protocol::{Admission, IncomingRequest, Level, NotAllowed, RequestInfo
 #[derive(Debug)]
 pub struct DualProtocol {
     role: Role,
-    /// `None` if no legacy revision is supported.
+    /// The rules of legacy revisions. `None` if none of them is supported.
     legacy: Option<Legacy>,
-    /// `None` if no modern revision is supported.
+    /// The rules of modern revisions. `None` if none of them is supported.
     modern: Option<Modern>,
     /// Whether the client has chosen a legacy revision.
     is_legacy: AtomicBool,
@@ -49,7 +49,7 @@ impl DualProtocol {
         }
     }
 
-    /// Lets a handler see `logging/setLevel`, too.
+    /// Passes `logging/setLevel` on to a handler as well.
     #[must_use]
     pub fn pass_log_level_on(mut self) -> Self {
         self.legacy = self.legacy.map(Legacy::pass_log_level_on);
@@ -80,7 +80,7 @@ impl DualProtocol {
         self.is_legacy.store(true, Ordering::Release);
     }
 
-    /// The rules for messages that belong to no request.
+    /// Returns the rules for messages that belong to no request.
     fn current(&self) -> &dyn RevisionRules {
         let is_legacy = match self.role {
             Role::Client => self.is_legacy.load(Ordering::Acquire),
@@ -149,7 +149,7 @@ impl RevisionRules for DualProtocol {
 
     fn process_result(&self, method: &str, result: Json) -> Result<Json, BoxError> {
         let protocol = match (self.role, method) {
-            // Both may be pending while a client finds out what the server supports.
+            // Both of these requests may be pending while a client finds out what the server supports.
             (Role::Client, "initialize") => self.rules(true),
             (Role::Client, "server/discover") => self.rules(false),
             _ => self.current(),

@@ -69,7 +69,7 @@ pub(crate) fn check_field(field: &Value, answer: &Value) -> Result<(), String> {
     }
 }
 
-/// `least` and `most` are the names of the keywords.
+/// Checks a number against its bounds. `least` and `most` are the names of their keywords.
 fn within(field: &Value, (least, most): (&str, &str), number: f64, unit: &str) -> Result<(), String> {
     let bound = |name: &str| field.get(name).and_then(Value::as_f64);
     // Only lengths have a unit, and they are whole numbers.
@@ -81,7 +81,7 @@ fn within(field: &Value, (least, most): (&str, &str), number: f64, unit: &str) -
     }
 }
 
-/// Accepts any value if the field has no options.
+/// Checks that a value is one of the field's options. Accepts any value if the field has none.
 fn one_of(field: &Value, answer: &Value) -> Result<(), String> {
     let list = |name: &str| field.get(name).and_then(Value::as_array);
     let constants = ["oneOf", "anyOf"].into_iter().find_map(list);

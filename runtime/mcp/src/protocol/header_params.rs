@@ -46,7 +46,7 @@ fn properties(
     if path.len() > DEEPEST {
         return Err(HeaderError { argument: path.join("."), why: "nested too deeply" });
     }
-    // Any other keyword may apply to several values, or none.
+    // A schema below any other keyword may apply to several values, or to none.
     let elsewhere = |keyword: &str| keyword != "properties" && keyword != "x-mcp-header" && !DATA.contains(&keyword);
     if members(schema).any(|(keyword, value)| elsewhere(&keyword) && mentions(value, DEEPEST)) {
         return Err(HeaderError { argument: path.join("."), why: "only allowed within `properties`" });
@@ -83,7 +83,7 @@ const DEEPEST: usize = 32;
 /// Keywords that contain data rather than schemas.
 const DATA: [&str; 4] = ["default", "const", "enum", "examples"];
 
-/// Whether there is an `x-mcp-header`, or the value is nested too deeply to tell.
+/// Returns whether there is an `x-mcp-header`, or the value is nested too deeply to tell.
 fn mentions(value: Cursor<'_>, deepest: usize) -> bool {
     if value.is_array() {
         return value.elements().into_iter().flatten().any(|value| down(value, deepest));
@@ -100,7 +100,7 @@ fn is_primitive(kind: Option<Cursor<'_>>) -> bool {
     matches!(kind.and_then(Cursor::as_str).as_deref(), Some("string" | "integer" | "boolean"))
 }
 
-/// Empty unless the value is an object.
+/// Returns an object's members. Empty unless the value is an object.
 fn members(value: Cursor<'_>) -> impl Iterator<Item = (Cow<'_, str>, Cursor<'_>)> {
     let members = value.is_object().then(|| value.members().ok()).flatten();
     members.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str()?, value)))

@@ -22,7 +22,7 @@ pub struct LocalInfo {
     pub capabilities: JsonObject,
     /// The name and version, as JSON of a revision's `Implementation`.
     pub implementation: JsonObject,
-    /// A server's instructions for its use.
+    /// A server's instructions on how to use it.
     pub instructions: Option<String>,
     /// The minimum level of log messages that a client wants, sent with each request. `None` means no log messages.
     /// Legacy revisions ignore this and use `logging/setLevel`.
@@ -93,12 +93,12 @@ impl HandlerCapabilities {
         Self { revisions, capabilities: capabilities.collect(), named: OnceLock::new() }
     }
 
-    /// A revision is supported if it has a handler, or if all handlers work in every revision.
+    /// Returns whether a revision is supported: it has a handler, or all handlers work in every revision.
     pub(crate) fn supports(&self, revision: Revision) -> bool {
         self.revisions.is_empty() || self.revisions.contains(&revision)
     }
 
-    /// `local_info` must be the same in all calls.
+    /// Returns whether this side has the capability in a revision. `local_info` must be the same in all calls.
     pub(crate) fn can(&self, local_info: &LocalInfo, supported: Revision, path: &[&str]) -> bool {
         match path {
             ["tasks", ..] if !supported.is_legacy() => false,
@@ -120,7 +120,8 @@ impl HandlerCapabilities {
         of_revision.map_or(&[], |(_, names)| names)
     }
 
-    /// The capabilities to declare in a revision: those of the local info, unchanged, plus those of the handlers.
+    /// Returns the capabilities to declare in a revision: those of the local info, unchanged, plus those of the
+    /// handlers.
     pub(crate) fn capabilities(&self, local_info: &LocalInfo, supported: Revision) -> JsonObject {
         let mut capabilities = local_info.capabilities.clone();
         for capability in self.of(supported) {
@@ -144,7 +145,7 @@ pub struct PeerInfo {
     pub capabilities: JsonObject,
     /// The peer's `Implementation`, such as name and version. Empty if it sent none.
     pub implementation: JsonObject,
-    /// A server's instructions for its use.
+    /// A server's instructions on how to use it.
     pub instructions: Option<String>,
 }
 
@@ -174,8 +175,8 @@ pub(super) fn check_declarations<const N: usize>(
     Ok(())
 }
 
-/// Returns whether capabilities contain one, such as `["resources", "subscribe"]`. A value of `false` or `null` does
-/// not count.
+/// Returns whether capabilities include this one, such as `["resources", "subscribe"]`. A value of `false` or `null`
+/// does not count.
 #[must_use]
 pub fn can(capabilities: JsonRef<'_>, path: &[&str]) -> bool {
     let found = path.iter().try_fold(capabilities, |value, name| value.get(name));

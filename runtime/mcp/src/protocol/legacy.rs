@@ -25,7 +25,7 @@ pub struct Legacy {
     role: Role,
     local_info: LocalInfo,
     handlers: HandlerCapabilities,
-    /// Whether a handler sees `logging/setLevel`, too.
+    /// Whether `logging/setLevel` is passed on to a handler as well.
     passes_log_level_on: bool,
     initializes_once: bool,
     state: Mutex<State>,
@@ -33,7 +33,7 @@ pub struct Legacy {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Known once the handshake is complete.
+    /// What the peer declared. Known once the handshake is complete.
     peer_info: Option<Arc<PeerInfo>>,
     /// Whether the client has sent `notifications/initialized`.
     ready: bool,
@@ -60,7 +60,7 @@ impl Legacy {
         self
     }
 
-    /// Lets a handler see `logging/setLevel`, too.
+    /// Passes `logging/setLevel` on to a handler as well.
     pub(crate) fn pass_log_level_on(mut self) -> Self {
         self.passes_log_level_on = true;
         self
@@ -180,7 +180,7 @@ impl Legacy {
     }
 
     fn set_log_level(&self, params: Option<&Json>) -> Result<Json, ErrorObject> {
-        let level = params.and_then(|params| Level::from_name(&params.get("level")?.as_str()?));
+        let level = Level::of_params(params);
         let Some(level) = level else {
             return Err(errors::invalid_params_in_words("params.level: expected the name of a log level"));
         };
@@ -188,8 +188,8 @@ impl Legacy {
         Ok(Json::from(&json!({})))
     }
 
-    /// Returns an error if the method is no request to `receiver`, or if a side did not declare the capability that the
-    /// method needs.
+    /// Returns an error if the method is not a request to `receiver`, or if a side did not declare the capability that
+    /// the method needs.
     fn missing_capability(&self, method: &str, peer_info: &PeerInfo, receiver: Role) -> Option<NotAllowed> {
         let spec = methods::in_or_near(peer_info.revision, method)?;
         if spec.is_request && !methods::is_received_by(spec, receiver) {

@@ -2,6 +2,7 @@
 
 #![allow(deprecated, reason = "the newest revision deprecates log messages")]
 
+use mcpgen_types::Json;
 use mcpgen_types::v2026_07_28::LoggingLevel;
 
 /// The severity of a log message, as in syslog. Levels are ordered from `Debug` to `Emergency`.
@@ -40,6 +41,12 @@ impl Level {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(level, _)| *level)
+    }
+
+    /// Returns the level in the params of `logging/setLevel`. The protocol's rules have checked it before a handler is called.
+    #[must_use]
+    pub fn of_params(params: Option<&Json>) -> Option<Self> {
+        Self::from_name(&params?.get("level")?.as_str()?)
     }
 }
 

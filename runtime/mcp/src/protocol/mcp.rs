@@ -29,7 +29,7 @@ pub struct Mcp {
     rules: Arc<dyn RevisionRules>,
     interner: Mutex<ParamsInterner>,
     change_listeners: ChangeListeners,
-    /// Called with a `list_changed` notification before anyone else.
+    /// Called with a `list_changed` notification before other listeners.
     on_list_changed: OnceLock<OnListChanged>,
 }
 
@@ -125,7 +125,7 @@ impl Protocol for Mcp {
         if self.rules.allows_batches() { Ok(()) } else { Err(super::errors::not_in_batches()) }
     }
 
-    /// Before the handshake, this side's preferred revision decides.
+    /// The ID depends on the revision. Before the handshake, this side's preferred revision decides.
     fn unknown_id(&self) -> ErrorId {
         match self.rules.current_revision() {
             Some(revision) if revision.has_optional_error_id() => ErrorId::Absent,
@@ -136,7 +136,7 @@ impl Protocol for Mcp {
     fn admit(&self, request: &Received<'_>) -> Result<Admission<Scope>, ErrorObject> {
         let begins_session = request.method == "initialize";
         if begins_session && request.in_batch {
-            // It would end the session that the batch belongs to.
+            // A new session would end the one that the batch belongs to.
             return Err(errors::invalid_request("initialize: expected outside of a batch"));
         }
         // A new session frees the IDs of the previous one.
@@ -164,7 +164,7 @@ impl Protocol for Mcp {
         let view = self.view(notification);
         let effect = self.effect(notification, &view);
         let revision = self.rules.notification_revision(method, notification.params);
-        // Before the handshake it may cancel a request, but has no handler.
+        // Before the handshake, a notification may cancel a request, but has no handler.
         if revision.is_none() && matches!(effect, Effect::None) {
             return None;
         }

@@ -8,8 +8,8 @@ use super::Role;
 /// Requests that last until something else ends, such as a subscription or a task. The schemas do not say so.
 pub(crate) const LONG_LIVED: [&str; 2] = ["subscriptions/listen", "tasks/result"];
 
-/// Whether a server may respond although it has not declared the capability. Several clients request these lists from
-/// every server, and fail on an error response.
+/// Returns whether a server may respond to this method although it has not declared the capability for it. Several
+/// clients request these lists from every server, and fail on an error response.
 pub(crate) fn may_be_undeclared(method: &str) -> bool {
     matches!(method, "prompts/list" | "resources/list" | "resources/templates/list" | "tools/list")
 }
@@ -41,7 +41,8 @@ pub(crate) fn in_or_near(revision: Revision, method: &str) -> Option<&'static Me
     revision.method(method).or_else(|| MethodSpec::newest(method))
 }
 
-/// Requests that neither side may send directly are input requests, for clients.
+/// Returns whether this side receives the request. One that neither side sends directly is an input request, which
+/// clients receive.
 pub(crate) fn is_received_by(spec: &MethodSpec, role: Role) -> bool {
     match role {
         Role::Server => spec.sent_by_client,

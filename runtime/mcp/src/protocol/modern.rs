@@ -51,12 +51,12 @@ pub struct Modern {
     /// The default `_meta` of results, with the server's name and version.
     default_meta: Json,
     handlers: HandlerCapabilities,
-    /// Including legacy revisions.
+    /// The revisions to report as supported, including legacy ones.
     supported: Vec<Revision>,
     cache_hints: CacheHints,
     result_rules: ResultRules,
     negotiated: Mutex<Negotiated>,
-    /// Scope of the last request, for reuse: a client's requests usually have the same metadata.
+    /// The scope of the last request, for reuse: a client's requests usually have the same metadata.
     last_scope: Mutex<Option<LastScope>>,
 }
 
@@ -101,7 +101,7 @@ impl Modern {
         }
     }
 
-    /// `supported` are the revisions to report as supported.
+    /// Sets the capabilities of handlers, and the revisions to report as supported.
     pub(crate) fn with_handlers(mut self, handlers: HandlerCapabilities, supported: Vec<Revision>) -> Self {
         (self.handlers, self.supported) = (handlers, supported);
         self
@@ -137,7 +137,7 @@ impl Modern {
         self.last_scope.lock()
     }
 
-    /// The revision that a client uses or a server prefers.
+    /// Returns the revision that a client uses or a server prefers.
     fn revision(&self) -> Revision {
         self.negotiated().revision.unwrap_or(TYPES)
     }
@@ -265,7 +265,7 @@ impl Modern {
         if kind.as_deref() == Some("input_required") {
             self.check_input_requests(request, result)?;
         } else if spec.map_or(hint.is_some(), |spec| spec.cacheable) {
-            // The table lacks methods of extensions. A hint for such a method overrides that of its handler.
+            // Methods of extensions have no `spec`. A hint for such a method overrides that of its handler.
             let sent = hint.unwrap_or_default();
             for (name, there, value) in
                 [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]
@@ -366,11 +366,11 @@ fn check_meta<const N: usize>(message: Cursor<'_>, names: &'static [&'static str
 enum Completed {
     Edited(Json),
     Unchanged,
-    /// Only `_meta` is missing.
+    /// The result is complete except for `_meta`.
     WithoutMeta,
 }
 
-/// A client's request metadata: names, and values as JSON text.
+/// Returns a client's request metadata: names, and values as JSON text.
 fn request_meta(local_info: &LocalInfo, capabilities: &JsonObject, revision: Revision) -> Vec<(&'static str, String)> {
     let level = local_info.level.map(|level| (LOG_LEVEL, format!("\"{}\"", level.as_str())));
     let always = [
@@ -381,7 +381,7 @@ fn request_meta(local_info: &LocalInfo, capabilities: &JsonObject, revision: Rev
     always.into_iter().chain(level).collect()
 }
 
-/// A client's request metadata as a typed object.
+/// Returns a client's request metadata as a typed object.
 pub(crate) fn request_meta_object(
     local_info: &LocalInfo,
     handlers: &HandlerCapabilities,
@@ -424,7 +424,7 @@ fn missing_capability(
 /// Replaces error codes that modern revisions reserve.
 fn with_allowed_code(error: ErrorObject) -> ErrorObject {
     let code = match error.code.0 {
-        // "Resource not found" in legacy revisions.
+        // The code for "resource not found" in legacy revisions.
         -32002 => ErrorCode::INVALID_PARAMS,
         -32022..=-32020 => return error,
         -32099..=-32020 => ErrorCode::INTERNAL_ERROR,

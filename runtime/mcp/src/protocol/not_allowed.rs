@@ -17,7 +17,7 @@ pub enum NotAllowed {
     Capability {
         /// The method of the message.
         method: String,
-        /// The side that would declare the capability.
+        /// The side that has to declare the capability.
         role: Role,
         /// The path of the capability, such as `elicitation.url`.
         capability: String,
@@ -30,7 +30,7 @@ pub enum NotAllowed {
         /// The role of the other side.
         role: Role,
     },
-    /// The message's type belongs to another revision than the connection.
+    /// The message's type belongs to a revision other than the connection's.
     #[error("{method}: the type belongs to revision {of}, but the connection uses {used}")]
     OtherRevision {
         /// The method of the message.
@@ -49,7 +49,7 @@ pub enum NotAllowed {
         role: Role,
         /// The revision of the connection.
         revision: Revision,
-        /// What to do instead, or empty.
+        /// What to do instead. Empty if there is no alternative.
         remedy: &'static str,
     },
     /// The connection's revision cannot express the message.

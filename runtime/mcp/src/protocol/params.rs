@@ -50,7 +50,7 @@ pub(crate) struct ParamsView {
     pub(crate) meta: Arc<JsonObject>,
     /// The name of a tool or prompt, or the URI of a resource.
     pub(crate) subject: Option<Arc<str>>,
-    /// Boxed because few requests have it.
+    /// The input for the next round. Boxed because few requests have it.
     pub(crate) round: Option<Box<Round>>,
 }
 
@@ -98,9 +98,9 @@ pub(crate) struct ParamsInterner {
     nothing: Arc<JsonObject>,
 }
 
-/// The most targets to keep.
+/// The maximum number of targets to keep.
 const SUBJECTS: usize = 32;
-/// Length limit for a kept target or `_meta`, in bytes.
+/// The maximum length of a target or `_meta` to keep, in bytes.
 const LONGEST: usize = 2048;
 
 impl ParamsInterner {

@@ -154,7 +154,7 @@ pub enum Admission {
     Drop(&'static str),
 }
 
-/// Revision, client and log level of a request.
+/// The revision, client and log level of a request.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RequestScope {

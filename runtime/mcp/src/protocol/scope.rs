@@ -41,14 +41,14 @@ impl Scope {
     }
 }
 
-/// Empty if the connection has another protocol.
+/// Returns what MCP keeps about the message. Empty if the connection has another protocol.
 pub(super) fn scope(context: &Context) -> &Scope {
     static EMPTY: LazyLock<Scope> =
         LazyLock::new(|| Scope::new(RequestScope::of(Revision::LATEST), ParamsView::default()));
     context.scope().unwrap_or(&EMPTY)
 }
 
-/// What the rules need to finish the request's result.
+/// Returns what the rules need to finish the request's result.
 pub(super) fn request_info(context: &Context) -> RequestInfo<'_> {
     let Scope { request, params_view, .. } = scope(context);
     let subject = params_view.subject.as_deref();
@@ -61,7 +61,7 @@ pub fn request_scope(context: &Context) -> &RequestScope {
     &scope(context).request
 }
 
-/// A request's progress token is its ID.
+/// Converts a progress token to a request ID. A request's progress token is its ID.
 pub(super) fn request_id(token: ProgressToken) -> RequestId {
     match token {
         ProgressToken::Integer(id) => RequestId::Integer(id),

@@ -10,9 +10,9 @@ pub trait TaskScope: Send + Sync {
     fn meta(&self) -> (&'static str, String);
     /// Returns whether the task has ended and must send nothing more.
     fn has_ended(&self) -> bool;
-    /// Counts a call to the peer in flight.
+    /// Counts a call to the peer as in flight.
     fn call_started(&self);
-    /// Ends a counted call.
+    /// Stops counting a call that was started.
     fn call_ended(&self);
     /// Updates the task's status, which shows whether it waits for such a call.
     fn update_status(self: Arc<Self>) -> BoxFuture<'static, ()>;

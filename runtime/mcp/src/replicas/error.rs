@@ -26,29 +26,29 @@ enum Kind {
 }
 
 impl StoreError {
-    /// The store is unreachable, or did not respond in time. HTTP clients get 503 with `Retry-After`.
+    /// Creates an error: the store is unreachable, or did not respond in time. HTTP clients get 503 with `Retry-After`.
     pub fn unavailable(source: impl Into<BoxError>) -> Self {
         Self { kind: Kind::Unavailable, source: Some(source.into()) }
     }
 
-    /// A forwarded request did not reach the replica. Like [`unavailable`](Self::unavailable), but it is safe to
-    /// forward the request to another one.
+    /// Creates an error: a forwarded request did not reach the replica. Like [`unavailable`](Self::unavailable), but it
+    /// is safe to forward the request to another replica.
     pub fn undelivered(source: impl Into<BoxError>) -> Self {
         Self { kind: Kind::Undelivered, source: Some(source.into()) }
     }
 
-    /// The store has reached a limit, such as its maximum number of sessions.
+    /// Creates an error: the store has reached a limit, such as its maximum number of sessions.
     #[must_use]
     pub fn full() -> Self {
         Self { kind: Kind::Full, source: None }
     }
 
-    /// A stored value cannot be decoded.
+    /// Creates an error: a stored value cannot be decoded.
     pub fn corrupt(source: impl Into<BoxError>) -> Self {
         Self { kind: Kind::Corrupt, source: Some(source.into()) }
     }
 
-    /// The store is misconfigured, so retrying does not help. `source` should name the remedy.
+    /// Creates an error: the store is misconfigured, so retrying does not help. `source` should name the remedy.
     pub fn configuration(source: impl Into<BoxError>) -> Self {
         Self { kind: Kind::Configuration, source: Some(source.into()) }
     }
@@ -89,7 +89,7 @@ impl StoreError {
 }
 
 impl Kind {
-    /// A message for peers, who must not learn about the store.
+    /// Returns a message for peers, who must not learn about the store.
     fn message(self) -> &'static str {
         match self {
             Kind::Unavailable => "the shared store is unavailable; try again later",

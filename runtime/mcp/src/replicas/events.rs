@@ -32,7 +32,8 @@ pub struct StoredEvent {
 pub trait EventStore: Send + Sync + 'static {
     /// Appends events to a stream, in order. Creates the stream if necessary, even without events. Ignores events whose
     /// number is not greater than the stream's last one, so that an append can be retried. Events before a stream's
-    /// first one count as dropped. `requests` are the IDs, as JSON text, of the requests that the stream responds to.
+    /// first appended one count as dropped. `requests` are the IDs, as JSON text, of the requests that the stream
+    /// responds to.
     ///
     /// # Errors
     ///

@@ -20,7 +20,7 @@ pub trait ExchangeBus: Send + Sync + 'static {
     ///
     /// Fails if the store is unavailable, or if the other replica does not respond because it has died or is
     /// overloaded. The error [is undelivered](StoreError::is_undelivered) if the other replica certainly did not accept
-    /// the request: it is not connected, or it has no function to answer.
+    /// the request: it is not connected, or it has no function that answers requests.
     fn forward<'a>(
         &'a self,
         replica: &'a str,
@@ -28,14 +28,14 @@ pub trait ExchangeBus: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<ForwardedResponse, StoreError>>;
 
     /// Sets the function that handles requests forwarded to this replica, until the bus is dropped. Replaces an earlier
-    /// function. Frames dropped before their end mean that the other replica cancelled the request.
+    /// function. If the frames of a response are dropped before they end, the other replica has cancelled the request.
     fn answer(&self, answer: Answer);
 }
 
 /// Handles a forwarded request.
 pub type Answer = Box<dyn Fn(ForwardedRequest) -> BoxFuture<'static, ForwardedResponse> + Send + Sync>;
 
-/// A response body as the frames that the server produced. An error ends it.
+/// A response body, in the frames that the server produced. The body ends after an error.
 pub type Frames = BoxStream<'static, Result<Bytes, StoreError>>;
 
 /// An HTTP request to forward.

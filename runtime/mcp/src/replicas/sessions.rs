@@ -10,7 +10,8 @@ use super::error::StoreError;
 
 /// Stores sessions, and which replica runs each.
 ///
-/// Each replica has its own store value with a unique ID. The store detects within seconds that a replica has died.
+/// Each replica creates its own instance of the store, with a unique ID. The store detects within seconds that a
+/// replica has died.
 pub trait SessionStore: Send + Sync + 'static {
     /// Stores a new session with this replica as its home. It expires after `lifetime` without [`renew`](Self::renew).
     /// Returns `false` if the ID is taken.

@@ -60,7 +60,7 @@ pub struct App {
 }
 
 impl App {
-    /// Creates an app from the URI and name of its resource, and the page.
+    /// Creates an app from the URI and the name of its resource, and the HTML of its page.
     pub fn new(uri: impl Into<String>, name: impl Into<String>, html: impl Into<String>) -> Self {
         let resource = Resource::new(uri, name).with_mime_type(APP_MIME_TYPE);
         Self { resource, html: html.into(), meta: McpUiResourceMeta::new() }
@@ -100,7 +100,7 @@ impl App {
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds an app, and declares the extension for apps.
     ///
-    /// Other hosts show tool results as usual, so tools should return text as well.
+    /// Hosts that do not support apps show only tool results, so tools should return text as well.
     pub fn app(self, app: App) -> Self {
         let App { mut resource, html, meta } = app;
         let meta = Json::from(&meta);
@@ -123,8 +123,8 @@ impl ToolInfo {
         self.ui(|meta| meta.resource_uri = Some(uri))
     }
 
-    /// Sets who can call the tool: models, apps or, by default, both. Hosts hide an app's tool from models; the server
-    /// does not enforce it.
+    /// Sets who can call the tool: models, apps or, by default, both. Hosts hide a tool that only apps can call from
+    /// models; the server does not enforce this.
     #[must_use]
     pub fn visibility(self, visibility: impl Into<Vec<McpUiToolVisibility>>) -> Self {
         let visibility = visibility.into();

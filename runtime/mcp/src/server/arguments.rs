@@ -39,7 +39,7 @@ impl Arguments {
         remarks.unwrap_or_default()
     }
 
-    /// The JSON text, `{}` if there are no arguments.
+    /// Returns the JSON text, `{}` if there are no arguments.
     pub(super) fn text(&self) -> String {
         self.0.as_ref().map_or_else(|| "{}".to_owned(), |arguments| arguments.text().to_owned())
     }

@@ -135,7 +135,7 @@ impl<S> ServerBuilder<S> {
     }
 }
 
-/// Handlers. For the arguments that they can take, see [`FromCall`](super::FromCall).
+/// The methods that add handlers. For the arguments that handlers can take, see [`FromCall`](super::FromCall).
 impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     /// Adds a tool and its function.
     ///
@@ -165,10 +165,10 @@ impl<S: Clone + Send + Sync + 'static> ServerBuilder<S> {
     ///
     /// To write the schema by hand, put it into a [`ToolInfo`], and take the arguments as a [`JsonObject`]. With
     /// [`validate`](Self::validate), arguments and structured results are checked against the schemas. After a few
-    /// milliseconds, a check moves to a blocking thread, where it has at most 2 seconds; then the call fails. A schema
-    /// is rejected if it has more than 20,000 subschemas or 250 patterns, if more than 10,000 subschemas apply to one
-    /// value with references expanded, or if a pattern compiles to more than 1 MiB. References must stay within the
-    /// schema.
+    /// milliseconds, a check moves to a blocking thread, where it may take at most 2 seconds; after that, the call
+    /// fails. A schema is rejected if it has more than 20,000 subschemas or 250 patterns, if more than 10,000
+    /// subschemas apply to one value with references expanded, or if a pattern compiles to more than 1 MiB. References
+    /// must stay within the schema.
     pub fn tool<M, H>(self, info: impl Into<ToolInfo>, handler: H) -> Self
     where
         H: Handler<CallTool, M, S, Output: IntoToolResult>,
@@ -425,8 +425,8 @@ impl<S> ServerBuilder<S> {
         self
     }
 
-    /// Sets whether lists that the server does not declare, because it has no tools, resources or prompts, are empty
-    /// rather than an error. Defaults to `false`: such a request fails with "method not found".
+    /// Sets whether a request for a list that the server does not declare, because it has no such items, gets an empty
+    /// list rather than an error. Defaults to `false`: such a request fails with "method not found".
     ///
     /// Set this for clients that request every list regardless of declared capabilities, and fail on an error.
     pub fn empty_lists(mut self, empty_lists: bool) -> Self {
@@ -534,8 +534,8 @@ impl<S> ServerBuilder<S> {
     /// [`identity`](Self::identity) or the principal, and a change. By default, every subscriber is notified.
     ///
     /// The filter applies in every revision, to changes in this process and to those that arrive through a
-    /// [`change_bus`](Self::change_bus). A single function, rather than a list of users at each [`Server::changed`],
-    /// also decides who may subscribe, and no call can forget it.
+    /// [`change_bus`](Self::change_bus). A single function also decides who may subscribe, and cannot be forgotten,
+    /// unlike a list of users at each call of [`Server::changed`].
     ///
     /// * When something changes, the function is called for each matching subscription.
     /// * When a caller subscribes to a resource, the function is called with the resource's URI. `false` makes the
@@ -611,7 +611,7 @@ impl<S> ServerBuilder<S> {
         builder
     }
 
-    /// An error is reported when the server starts.
+    /// Adds an entry. An error is reported when the server starts.
     pub(super) fn insert<T: Entry>(
         mut self,
         entry: Result<T, DefinitionError>,

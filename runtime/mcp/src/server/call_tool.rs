@@ -21,7 +21,7 @@ use crate::protocol::methods::may_run_as_task;
 use crate::protocol::{ContextExt, PeerExt};
 use crate::replicas::{Decision, RateLimiter};
 
-/// Fails if the tool cannot be called.
+/// Starts a tool call. Fails if the tool cannot be called.
 pub(super) fn call_tool(server: &Server, mut request: AnyRequest) -> Result<ResponseFuture, ErrorObject> {
     if !server.0.tools.is_declared() {
         return Err(errors::method_not_found(&request.method));
@@ -166,13 +166,13 @@ fn without_task(mut request: AnyRequest) -> (AnyRequest, bool) {
     (request, false)
 }
 
-/// Whether the server declares that clients can request tool calls as tasks.
+/// Returns whether the server declares that clients can request tool calls as tasks.
 fn declares_tasks(context: &Context) -> bool {
     context.peer().revision_rules().has_declared(&["tasks", "requests", "tools", "call"])
 }
 
-/// Returns name and arguments from params that have nothing else except `_meta`, as most do. `None` for all other
-/// params, which have to be decoded completely, valid or not.
+/// Returns the name and the arguments of a call whose params have nothing else except `_meta`, as most do. `None` for
+/// all other params, valid or not, which have to be decoded completely.
 fn name_and_arguments<'p>(params: Cursor<'p>, context: &Context) -> Option<(Cow<'p, str>, Option<Cursor<'p>>)> {
     let picked = Picked::from(params, &["name", "arguments", "_meta"]).ok()?;
     let [name, arguments, meta] = picked.values;

@@ -1,4 +1,4 @@
-//! Shares a server's changes with the other replicas, and passes theirs to its subscribers.
+//! Shares a server's changes with the other replicas, and passes changes on other replicas to its subscribers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};

@@ -148,8 +148,8 @@ impl ServerBuilder {
 
     /// Sets the function that returns the messages of unregistered prompts, such as those of a
     /// [`prompt_list`](Self::prompt_list). It takes the name and the arguments, and returns `None` if there is no such
-    /// prompt. It must check that required arguments are present and that the caller may see the prompt. Their
-    /// arguments are completed by [`completion`](Self::completion).
+    /// prompt. It must check that required arguments are present and that the caller may see the prompt. The arguments
+    /// of such prompts are completed by [`completion`](Self::completion).
     pub fn prompt_fallback<F, Fut, T>(self, function: F) -> Self
     where
         F: Fn(RequestContext, String, PromptArguments) -> Fut + Send + Sync + 'static,
@@ -182,7 +182,7 @@ pub(super) async fn page<T: Entry>(
     (registry, computed): (&Registry<T>, Option<&ComputedList<T::Listed>>),
     cursor: Option<String>,
 ) -> Result<Page<T::Listed>, ErrorObject> {
-    // No kind begins with "computed", so a cursor cannot belong to both.
+    // No kind begins with "computed", so a cursor belongs either to registered or to computed entries.
     let kind = format!("computed {}", T::KIND);
     let of_computed = cursor.as_deref().and_then(|cursor| decode_cursor(&kind, cursor).ok());
     let mut items = Vec::new();

@@ -40,7 +40,7 @@ impl RequestContext {
         self
     }
 
-    /// Attaches an extension's value, in place of one of the same type.
+    /// Attaches an extension's value. Replaces an attached value of the same type.
     #[must_use]
     pub fn attach<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
         self.extended.get_or_insert_default().attached.insert(value);
@@ -88,7 +88,8 @@ impl RequestContext {
 
     /// Asks the user for input. `key` identifies the question and must be unique within the function.
     ///
-    /// The fields of an accepted form are checked: required ones are present, and types, bounds and options hold.
+    /// The answers in an accepted form are checked: required fields must be present, and values must match the types,
+    /// bounds and options.
     ///
     /// # Errors
     ///
@@ -258,7 +259,7 @@ fn invalid_answer(key: &str, source: impl Into<BoxError>) -> InputError {
     InputError::Answer { key: key.to_owned(), source: source.into() }
 }
 
-/// Normally, a response without the requested input fails earlier, when it is decoded.
+/// Creates the error for a missing answer. A response without one normally fails earlier, when it is decoded.
 fn no_answer(key: &str) -> InputError {
     invalid_answer(key, "the client sent no input")
 }

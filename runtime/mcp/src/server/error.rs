@@ -71,7 +71,7 @@ pub enum DefinitionError {
         kind: &'static str,
         /// The name of the prompt, or the template.
         key: String,
-        /// A suggestion, or empty.
+        /// The suggestion of a similar name. Empty if there is none.
         did_you_mean: String,
     },
     /// A completion is for an argument or variable that does not exist.
@@ -83,7 +83,7 @@ pub enum DefinitionError {
         key: String,
         /// The name of the argument or the variable.
         argument: String,
-        /// A suggestion, or empty.
+        /// The suggestion of a similar name. Empty if there is none.
         did_you_mean: String,
     },
     /// A URI template is invalid, or its variables cannot be extracted from a URI.

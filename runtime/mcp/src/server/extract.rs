@@ -10,7 +10,7 @@ use super::state::RequestContext;
 /// What a handler handles: [`CallTool`](super::CallTool), [`ReadResource`](super::ReadResource),
 /// [`ReadTemplate`](super::ReadTemplate), [`GetPrompt`](super::GetPrompt) or [`Complete`](super::Complete).
 pub trait Call: Sealed {
-    /// What the types of such handlers define, such as a tool's schema.
+    /// What a handler's argument types define, such as a tool's schema.
     #[doc(hidden)]
     type Definition;
 
@@ -222,7 +222,7 @@ impl<C: HasRequestContext, S> FromCall<C, S> for RequestContext {
     }
 }
 
-/// The error if a type outside this crate has already taken an argument's part of the call.
+/// Returns the error for an argument whose part of the call has already been taken by a type outside this crate.
 pub(super) fn taken() -> BoxError {
     "another argument of the handler has already taken this part of the call".into()
 }

@@ -22,7 +22,7 @@ use super::extract::{CONTEXT, Call, FromCall};
 pub trait Handler<C: Call, M, S>: Send + Sync + 'static {
     /// What the function returns.
     type Output;
-    /// A call of the function.
+    /// The future that a call of the function returns.
     #[doc(hidden)]
     type Future: Future<Output = Self::Output> + Send + 'static;
 

@@ -1,4 +1,4 @@
-//! The handle with which a running server is changed and described.
+//! The handle to a running server, which changes and describes it.
 
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ impl Server {
         listeners::changed(&mut self.0.listeners.lock(), change, affected);
     }
 
-    /// The items that a change names, if any.
+    /// Returns the items that a change names, if any.
     fn affected(&self, change: &Change) -> Affected {
         match change {
             Change::Resource(uri) if self.0.config.visibility.is_some() => self.0.items_at(uri),

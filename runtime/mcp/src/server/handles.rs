@@ -115,7 +115,7 @@ impl<T> Handles<T> {
         removed.is_some()
     }
 
-    /// Extends the handle's life.
+    /// Finds a handle's value, and extends the handle's life.
     fn find(&self, owner: &str, handle: &str) -> Result<Arc<Mutex<T>>, HandleError> {
         let mut values = self.values();
         let value = values.get(handle).filter(|(known, _)| *known == owner).map(|(_, value)| Arc::clone(value));
@@ -128,7 +128,7 @@ impl<T> Handles<T> {
         Instant::now() + self.lifetime
     }
 
-    /// Removes expired values first.
+    /// Locks the values, and removes expired ones.
     fn values(&self) -> MutexGuard<'_, Values<T>> {
         let mut values = self.values.lock();
         let expired = values.remove_expired(Instant::now());

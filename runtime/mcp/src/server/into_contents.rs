@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use mcpgen_types::v2026_07_28::{BlobResourceContents, TextOrBlobResourceContents, TextResourceContents};
 use tower::BoxError;
 
-/// `None` means that the resource does not exist.
+/// What reading a resource returns. `None` means that the resource does not exist.
 pub(super) type Contents = Result<Option<Vec<TextOrBlobResourceContents>>, BoxError>;
 
 /// What reading a resource can return: text, bytes, or contents. `None` means that the resource does not exist.

@@ -18,7 +18,7 @@ const NAMES: [(&[&str], &str); 14] = [
     (&["unit", "unit value"], "null"),
 ];
 
-/// Rust's kinds of types, as they precede a type's name.
+/// The words before a type's name in serde's messages, such as `struct`, and the JSON names for them.
 const KINDS: [(&str, &str); 9] = [
     ("struct variant ", "object"),
     ("tuple variant ", "array"),
@@ -39,10 +39,10 @@ pub(super) fn in_json_terms(message: &str) -> String {
     renamed.or_else(|| kind(expected)).map_or_else(|| message.to_owned(), |name| format!("{before}{name}"))
 }
 
-/// The JSON name for an expected struct, enum or tuple, without the Rust type's name.
+/// Returns the JSON name for an expected struct, enum or tuple, without the Rust type's name.
 fn kind(expected: &str) -> Option<String> {
     if let Some((_, name)) = KINDS.iter().find(|(kind, _)| expected.starts_with(kind)) {
-        // A struct may also be written as an array.
+        // serde also accepts an array in place of a struct.
         let length = expected.split_once(" with ").map(|(_, length)| length);
         return Some(match (*name, length) {
             ("object", Some(length)) => format!("object, or array of {length}"),

@@ -31,7 +31,7 @@ pub(super) struct Listener {
     /// The [session](Peer::session) that `wanted` belongs to.
     session: u64,
     wanted: Filter,
-    /// Filters for the caller of the connection's latest message about changes.
+    /// The filters for the caller that sent the connection's latest message about changes.
     filter: CallerFilter,
     pending: Arc<Pending>,
 }
@@ -46,7 +46,7 @@ impl Listener {
         }
     }
 
-    /// Does nothing if the connection has subscribed to the resource already.
+    /// Subscribes to a resource. Does nothing if the connection has already done so.
     pub(super) fn subscribe(&mut self, uri: &str) -> Result<(), TooMany> {
         let uris = &mut self.wanted.uris;
         if uris.contains(uri) {
@@ -98,12 +98,12 @@ pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer, filter: Ca
     }
 }
 
-/// Every connection is notified of these.
+/// Returns the changes that every connection is notified of.
 fn lists() -> Filter {
     Filter { tools: true, prompts: true, resources: true, ..Filter::default() }
 }
 
-/// Runs until the connection ends.
+/// Sends pending changes until the connection ends.
 async fn send_changes(peer: Peer, pending: Arc<Pending>) {
     loop {
         let change = tokio::select! {
@@ -114,12 +114,12 @@ async fn send_changes(peer: Peer, pending: Arc<Pending>) {
             Change::Resource(uri) => Some(Json::from(&json!({ "uri": uri }))),
             _ => None,
         };
-        // Fails for capabilities that the server did not declare, whose notifications the client must not get.
+        // Fails if the server did not declare the capability, because the client must not get the notification then.
         let _ = peer.raw_notify(change.method(), params).await;
     }
 }
 
-/// Notifies the subscribed connections concerned. Works on any thread, because each connection has a task that sends.
+/// Notifies the connections that want this change. Works on any thread, because each connection has a task that sends.
 pub(super) fn changed(listeners: &mut Listeners, change: &Change, affected: &Affected) {
     listeners.remove_closed();
     for listener in listeners.by_connection.values().filter(|listener| listener.wanted.matches(change)) {

@@ -61,8 +61,8 @@
 //! * `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rephrases errors.
 //! * `subscriptions` notifies modern clients of changes, and `listeners` legacy ones. `change_filter` decides which
 //!   changes a caller may learn of.
-//! * `visibility` decides which items a caller sees, and `visible_to` sets it. `computed` adds lists computed for each
-//!   request, in pages (`page`).
+//! * `visibility` decides which items a caller sees, and `visible_to` configures it. `computed` adds lists computed for
+//!   each request, in pages (`page`).
 //! * `app` adds pages that hosts show.
 
 #[cfg(feature = "apps")]

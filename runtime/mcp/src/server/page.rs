@@ -9,7 +9,7 @@ pub struct Page<T> {
     pub next_cursor: Option<String>,
 }
 
-/// The last or only page.
+/// Creates the last or only page.
 impl<T> From<Vec<T>> for Page<T> {
     fn from(items: Vec<T>) -> Self {
         Self { items, next_cursor: None }

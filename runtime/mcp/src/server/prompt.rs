@@ -21,7 +21,7 @@ use super::visibility::{Item, Visible};
 use crate::protocol::change::Change;
 
 impl PromptEntry {
-    /// The type of the function's arguments replaces `prompt.arguments`.
+    /// Creates an entry. The type of the function's arguments replaces `prompt.arguments`.
     pub(super) fn new<M, S, H>(prompt: Prompt, handler: H, state: S) -> Result<Self, DefinitionError>
     where
         H: Handler<GetPrompt, M, S, Output: IntoPrompt>,

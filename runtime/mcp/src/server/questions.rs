@@ -27,7 +27,7 @@ pub(super) struct Questions {
 #[derive(Clone, Copy)]
 pub(super) struct Binding<'c> {
     pub(super) codec: &'c RequestStateCodec,
-    /// Must be the same in all rounds.
+    /// The caller, which must be the same in all rounds.
     pub(super) caller: &'c str,
 }
 
@@ -36,7 +36,7 @@ impl Questions {
         Self { keys: Mutex::default(), arguments, state: OnceCell::new() }
     }
 
-    /// Returns whether the key is new.
+    /// Adds a question's key, and returns whether it is new.
     pub(super) fn add(&self, key: &str) -> bool {
         self.keys.lock().insert(key.to_owned())
     }

@@ -48,8 +48,8 @@ fn start_reading(server: &Server, uri: &str, context: RequestContext) -> Option<
 }
 
 impl ServerState {
-    /// Returns everything that reading a URI may find: the resource with this URI, and templates that match it. If there
-    /// are none, tries the parents of the URI, the nearest first.
+    /// Returns everything that reading a URI may find: the resource with this URI, and the templates that match it. If
+    /// there are none, tries the parents of the URI, the nearest first.
     pub(super) fn items_at(&self, uri: &str) -> Affected {
         let mut whole = Some(uri);
         while let Some(uri) = whole {

@@ -18,15 +18,15 @@ use super::visibility::{Item, Viewer, Visible};
 use crate::protocol::change::Change;
 
 pub(super) trait Entry: Visible {
-    /// Used in error messages and cursors.
+    /// The kind of entry, for error messages and cursors.
     const KIND: &'static str;
-    /// Caused by adding or removing an entry.
+    /// The change that adding or removing an entry causes.
     const CHANGE: Change;
 
     /// How a list describes an entry.
     type Listed: Send + 'static;
 
-    /// The name or URI.
+    /// Returns the name or URI.
     fn key(&self) -> &str;
 
     fn listed(&self, context: &Context) -> Self::Listed;
@@ -65,10 +65,10 @@ impl<T: Entry> Registry<T> {
         Ok(entry)
     }
 
-    /// Replaces an entry with the same key.
+    /// Adds an entry, or replaces the one with the same key.
     pub(super) fn set(&self, entry: T) {
         let replaced = self.entries.write().insert(entry.key().to_owned(), Arc::new(entry));
-        // Dropped after the lock is released, as in `remove`.
+        // Dropped without the lock; see `remove`.
         drop(replaced);
         self.is_declared.store(true, Ordering::Release);
     }
@@ -111,7 +111,7 @@ impl<T: Entry> Registry<T> {
     ) -> Result<(Vec<Arc<T>>, Option<String>), ErrorObject> {
         let mut after = cursor.map(|cursor| decode_cursor(T::KIND, cursor)).transpose()?;
         let size = size.max(1);
-        // One more, to know whether another page has anything visible.
+        // Look for one more entry, to know whether another page has anything visible.
         let wanted = size.saturating_add(1);
         let mut page = Vec::new();
         while page.len() < wanted {
@@ -129,7 +129,7 @@ impl<T: Entry> Registry<T> {
         Ok((page, next))
     }
 
-    /// The lock must not be held while a viewer decides about the entries.
+    /// Returns up to `most` entries after a key, so that the lock is not held while a viewer decides about them.
     fn after(&self, key: Option<&str>, most: usize) -> Vec<Arc<T>> {
         let start = key.map_or(Bound::Unbounded, Bound::Excluded);
         let entries = self.entries.read();
@@ -141,7 +141,7 @@ impl<T: Entry> Registry<T> {
         self.is_declared.store(true, Ordering::Release);
     }
 
-    /// A list that has become empty is still served.
+    /// Returns whether the list is served. It still is after it has become empty.
     pub(super) fn is_declared(&self) -> bool {
         self.is_declared.load(Ordering::Acquire)
     }

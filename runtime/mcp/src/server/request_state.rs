@@ -60,9 +60,9 @@ pub struct RequestStateCodec {
 
 #[derive(Clone)]
 struct Keys {
-    /// Signs and verifies.
+    /// The key that signs and verifies states.
     signing: Hmac<Sha256>,
-    /// Only verify.
+    /// Keys that only verify states.
     others: Vec<Hmac<Sha256>>,
 }
 
@@ -115,7 +115,7 @@ struct Verified {
 
 const NONCE: usize = 16;
 const TAG: usize = 32;
-/// Nonce, expiry (in milliseconds since 1970) and round.
+/// The length of nonce, expiry (in milliseconds since 1970) and round, in bytes.
 const HEAD: usize = NONCE + 8 + 2;
 
 impl RequestStateCodec {
@@ -154,7 +154,7 @@ impl RequestStateCodec {
     pub fn also_verify_with(mut self, key: impl AsRef<[u8]>) -> Result<Self, RequestStateError> {
         let mut keys = self.current_keys();
         keys.others.push(hmac_key(key.as_ref())?);
-        // Existing clones stay as they are.
+        // Existing clones keep their keys.
         self.keys = Arc::new(RwLock::new(keys));
         Ok(self)
     }
@@ -287,7 +287,7 @@ fn refused(context: &Context, why: Refusal) -> ErrorObject {
     errors::invalid_params_in_words("params.requestState: invalid or expired; send the request again without it")
 }
 
-/// The bytes that a state is bound to. Length prefixes keep different parts from producing the same bytes.
+/// Returns the bytes that a state is bound to. Length prefixes keep different parts from producing the same bytes.
 fn binding(context: &Context, who: &str) -> Vec<u8> {
     let subject = context.subject().unwrap_or_default();
     let mut binding = Vec::new();
@@ -336,9 +336,9 @@ pub struct InMemoryReplayGuard {
 
 #[derive(Debug)]
 struct Used {
-    /// Expiry in milliseconds since 1970.
+    /// The used states, by nonce. They expire at a time in milliseconds since 1970.
     states: ExpiringMap<[u8; NONCE], (), u64>,
-    /// Latest expiry of a forgotten state.
+    /// The latest expiry of a forgotten state.
     forgotten: u64,
 }
 
@@ -377,7 +377,7 @@ impl InMemoryReplayGuard {
 }
 
 impl Used {
-    /// Expired states stay rejected, even if the clock is set back.
+    /// Removes expired states. They stay rejected, even if the clock is set back.
     fn remove_expired(&mut self, now: u64) {
         while let Some(until) = self.states.first_expiry().filter(|until| *until <= now) {
             self.states.evict();

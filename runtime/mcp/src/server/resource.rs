@@ -106,7 +106,8 @@ impl Entry for ResourceEntry {
     }
 }
 
-/// Accepts a scheme followed by anything that URIs need not escape, including letters of other scripts.
+/// Returns whether text is a URI: a scheme followed by anything that URIs need not escape, including letters of other
+/// scripts.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())

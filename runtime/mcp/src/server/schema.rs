@@ -80,7 +80,7 @@ fn remove_unknown_format(schema: &mut Schema) {
     }
 }
 
-/// Omits the type's Rust name.
+/// Returns the schema of a type, without the type's Rust name.
 pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     let settings = settings.with_transform(RecursiveTransform(remove_unknown_format));
     match settings.into_generator().into_root_schema_for::<T>().to_value() {
@@ -88,7 +88,7 @@ pub(super) fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Map<String, 
             schema.remove("title");
             schema
         }
-        // `true` or `false`.
+        // The schema is `true` or `false`.
         value => Map::from_iter([("const".to_owned(), value)]),
     }
 }

@@ -16,7 +16,8 @@ impl ServerSetup {
         self.state.config.routes.push(Box::new(add));
     }
 
-    /// Returns the values that extensions store with the server, by type. After the build, use [`Server::extensions`].
+    /// Returns the values that extensions store with the server, by type. Once the server is built, use
+    /// [`Server::extensions`].
     pub fn extensions_mut(&mut self) -> &mut Extensions {
         &mut self.state.extensions
     }

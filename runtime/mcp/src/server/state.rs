@@ -76,7 +76,7 @@ pub(super) struct Config {
     pub(super) completion: Option<Completion>,
     /// Completions of a single argument of a prompt or variable of a template.
     pub(super) completions: BTreeMap<CompletionKey, Completion>,
-    /// `None` until the builder creates the default.
+    /// The codec for request state. `None` until the builder creates the default.
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
     pub(super) identity: Option<Identity>,
     pub(super) on_change: Option<OnChange>,
@@ -92,7 +92,7 @@ pub(super) struct Config {
     pub(super) routes: Vec<ServerRoutes>,
     pub(super) rate_limiter: Option<Arc<dyn RateLimiter>>,
     pub(super) validator: Option<Arc<dyn Validator>>,
-    /// The server does not start if there are any.
+    /// Invalid definitions. The server does not start if there are any.
     pub(super) invalid: Vec<DefinitionError>,
 }
 
@@ -149,7 +149,7 @@ pub(super) struct ToolEntry {
     pub(super) argument_names: Vec<String>,
     /// Arguments that HTTP clients repeat in headers.
     pub(super) headers: Vec<Header>,
-    /// Compiled if the server validates.
+    /// The compiled schemas, if the server validates.
     pub(super) schemas: OnceLock<Schemas>,
 }
 
@@ -160,21 +160,21 @@ pub(super) struct ResourceEntry {
 
 pub(super) struct TemplateEntry {
     pub(super) template: ResourceTemplate,
-    /// Increases with each template, and the lowest of several matching templates is used.
+    /// Increases with each template. If several templates match, the one with the lowest number is used.
     pub(super) number: u64,
     pub(super) uri_template: UriTemplate,
-    /// Takes the context, the variables, the URI and the template's MIME type.
+    /// The function, which takes the context, the variables, the URI and the template's MIME type.
     pub(super) read: Box<dyn Fn(RequestContext, Variables, String, Option<String>) -> ContentsFuture + Send + Sync>,
 }
 
 pub(super) type ContentsFuture = BoxFuture<'static, Contents>;
 
-/// Percent-decoded, by name.
+/// The percent-decoded values of variables, by name.
 pub(super) type Variables = BTreeMap<String, String>;
 
 pub(super) struct PromptEntry {
     pub(super) prompt: Prompt,
-    /// Empty if no types are known.
+    /// The types of the arguments. Empty if no types are known.
     pub(super) types: TextArguments,
     pub(super) get: Box<dyn Fn(RequestContext, PromptArguments) -> GetPromptFuture + Send + Sync>,
 }
@@ -197,9 +197,9 @@ pub struct RequestContext {
     /// The arguments, which must be the same in all rounds. Only the original has them; clones rely on the shared
     /// questions.
     pub(super) arguments: Arguments,
-    /// Created by the first question, because most calls ask none. Shared by clones.
+    /// The questions of the call. Created by the first one, because most calls ask none. Shared by clones.
     pub(super) questions: OnceLock<Arc<Questions>>,
-    /// Set by extensions. Boxed because most calls have none.
+    /// What extensions have set. Boxed because most calls have nothing.
     pub(super) extended: Option<Box<Extended>>,
 }
 
@@ -218,7 +218,7 @@ pub trait ToolRunner: fmt::Debug + Send + Sync + 'static {
         let _ = setup;
     }
 
-    /// Completes the tool's description in a list.
+    /// Completes the description of the tool when it is listed.
     fn list(&self, context: &Context, tool: &mut Tool) {
         let _ = (context, tool);
     }

@@ -35,15 +35,19 @@ use crate::protocol::change::{Change, Filter, Pending};
 use crate::protocol::info::{LocalInfo, can};
 use crate::protocol::modern::SUBSCRIPTION_ID;
 
-/// The most URIs in one subscription. This and [`MAX_SUBSCRIPTION_BYTES`] also limit the total of a connection's
-/// `resources/subscribe` requests.
+/// Maximum number of URIs in one subscription. This and [`MAX_SUBSCRIPTION_BYTES`] also limit the total of a
+/// connection's `resources/subscribe` requests.
 pub const MAX_RESOURCE_SUBSCRIPTIONS: usize = 1024;
 
 /// Maximum total length of a subscription's URIs, in bytes.
 pub const MAX_SUBSCRIPTION_BYTES: usize = 1 << 20;
 
 /// Enforces [`MAX_RESOURCE_SUBSCRIPTIONS`] and [`MAX_SUBSCRIPTION_BYTES`].
-fn check_size(filter: &SubscriptionFilter) -> Result<(), ErrorObject> {
+///
+/// # Errors
+///
+/// Fails if a filter exceeds one of them.
+pub fn check_size(filter: &SubscriptionFilter) -> Result<(), ErrorObject> {
     let uris = filter.resource_subscriptions.as_deref().unwrap_or_default();
     let why = if uris.len() > MAX_RESOURCE_SUBSCRIPTIONS {
         format!("at most {MAX_RESOURCE_SUBSCRIPTIONS} URIs, found {}", uris.len())
@@ -184,7 +188,7 @@ impl Subscriptions {
         }
     }
 
-    /// `filter` is the caller's.
+    /// Runs a subscription until it ends. `filter` holds the server's filters for the caller.
     pub(super) async fn listen(
         self,
         context: Context,
@@ -268,7 +272,7 @@ impl Subscriptions {
     }
 }
 
-/// Waits forever if there is no source, and after its last notification.
+/// Returns the next notification of a source. Waits forever if there is no source, and after the last notification.
 async fn next_of(updates: &mut Option<Updates>) -> (&'static str, JsonObject) {
     if let Some(updates) = updates
         && let Some(next) = updates.notifications.next().await

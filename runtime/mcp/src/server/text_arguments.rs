@@ -26,7 +26,7 @@ impl TextArguments {
         required.filter_map(Value::as_str)
     }
 
-    /// Arguments that are not text in the type are read as JSON.
+    /// Decodes arguments. Those that are not text in the type are read as JSON.
     pub(super) fn decode<A: serde::de::DeserializeOwned>(
         &self,
         arguments: BTreeMap<String, String>,
@@ -39,7 +39,7 @@ impl TextArguments {
         mcpgen_types::Json::from(&values.collect::<Map<_, _>>()).deserialize()
     }
 
-    /// The texts that an enum allows. Empty for other arguments.
+    /// Returns the texts that an enum allows. Empty for other arguments.
     pub(super) fn options(&self, name: &str) -> Vec<&str> {
         let property = self.0.get("properties").and_then(|properties| properties.get(name));
         property.map(options_of).unwrap_or_default()
@@ -55,7 +55,7 @@ impl TextArguments {
     }
 }
 
-/// A variant with a doc comment has a separate schema, and so does `null`.
+/// Returns the texts that a schema allows. A variant with a doc comment has a separate schema, and so does `null`.
 fn options_of(schema: &Value) -> Vec<&str> {
     let list = |keyword: &str| schema.get(keyword).and_then(Value::as_array).into_iter().flatten();
     let own = list("enum").chain(schema.get("const")).filter_map(Value::as_str);

@@ -30,7 +30,7 @@ use crate::validation::Validator;
 type Run = Box<dyn Fn(Arc<ToolEntry>, RequestContext, Arguments) -> ResponseFuture + Send + Sync>;
 
 impl ToolEntry {
-    /// The function's types define the schemas that `info` lacks.
+    /// Creates an entry. The function's types define the schemas that `info` lacks.
     pub(super) fn new<M, S, H>(mut info: ToolInfo, handler: H, state: S) -> Result<Self, DefinitionError>
     where
         H: Handler<CallTool, M, S, Output: IntoToolResult>,
@@ -73,7 +73,7 @@ impl ToolEntry {
     }
 }
 
-/// All argument names. Empty if the schema may allow others, by pattern or in a subschema.
+/// Returns all argument names. Empty if the schema may allow others, by pattern or in a subschema.
 fn argument_names(schema: &Json) -> Vec<String> {
     let elsewhere = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"];
     let has_others = schema.get("additionalProperties").is_some_and(|others| others.as_bool() != Some(false));
@@ -114,7 +114,7 @@ impl Entry for ToolEntry {
 }
 
 impl ToolEntry {
-    /// From then on, arguments and results are checked.
+    /// Compiles the schemas. From then on, arguments and results are checked.
     pub(super) fn compile(&self, validator: &dyn Validator) -> Result<(), DefinitionError> {
         let schemas = Schemas::of(&self.tool, validator)?;
         let _ = self.schemas.set(schemas);
@@ -141,7 +141,7 @@ impl ToolEntry {
         })
     }
 
-    /// The message for a model that sent invalid arguments.
+    /// Returns the message for a model that sent invalid arguments.
     fn invalid_arguments(&self, arguments: &Arguments, why: &str) -> String {
         let remarks = arguments.misspelt(&self.argument_names);
         let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
@@ -257,7 +257,7 @@ where
     })
 }
 
-/// The error is for the model.
+/// Decodes a call's arguments. The error is for the model.
 fn decode_arguments<A: serde::de::DeserializeOwned>(
     context: &Context,
     entry: &ToolEntry,
@@ -292,7 +292,7 @@ fn decode_arguments<A: serde::de::DeserializeOwned>(
     Ok((decoded, memory))
 }
 
-/// The error is for the model.
+/// Creates the error for invalid arguments, which the model sees.
 fn invalid_arguments(entry: &ToolEntry, arguments: &Arguments, error: &mcpgen_types::Error) -> BoxError {
     let at = if error.path().is_empty() { "" } else { "argument " };
     entry.invalid_arguments(arguments, &format!("{at}{}", in_json_terms(&error.to_string()))).into()
@@ -305,7 +305,7 @@ pub struct ToolInfo {
     tool: Tool,
     /// The schema's first problem, reported when the server starts.
     problem: Option<DefinitionError>,
-    /// Whether the function takes arguments. If not, and without a schema, the tool accepts none.
+    /// Whether the function takes arguments. If it does not, and there is no schema, the tool accepts none.
     takes_arguments: bool,
     runner: Option<Arc<dyn ToolRunner>>,
 }

@@ -48,7 +48,7 @@ pub struct ToolError(pub(super) Failure);
 /// ```
 pub type ToolResult<T> = Result<T, ToolError>;
 
-/// A handler's error, by what it becomes.
+/// What a handler's error becomes.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// A failed tool result, or an internal error.

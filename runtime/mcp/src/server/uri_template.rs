@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 /// A URI template (RFC 6570) that reads variables from URIs.
 ///
-/// Supports the expressions `{name}`, `{+path}` and `{#fragment}`, with text in between. uri-template-ex matches the
-/// same, but would bring a regular expression engine into every server.
+/// Supports the expressions `{name}`, `{+path}` and `{#fragment}`, with text in between. The crate uri-template-ex
+/// matches the same URIs, but would bring a regular expression engine into every server.
 #[derive(Debug)]
 pub(super) struct UriTemplate {
     /// Text before the first variable.
@@ -23,7 +23,7 @@ struct Variable {
     text: String,
 }
 
-/// Longest URI in bytes. Matching takes that much memory per variable.
+/// The length of the longest URI, in bytes. Matching takes that much memory per variable.
 const LONGEST: usize = 64 << 10;
 
 impl UriTemplate {
@@ -111,7 +111,7 @@ impl Variable {
     }
 }
 
-/// Percent-encoding must not smuggle further segments into one.
+/// Returns whether a value is one path segment. Percent-encoding must not smuggle further segments into it.
 fn is_one_segment(value: &str) -> bool {
     !value.is_empty() && value != "." && value != ".." && !value.contains(['/', '\\', '\0'])
 }
@@ -133,7 +133,7 @@ fn encoded(text: &str) -> Cow<'_, str> {
     text.bytes().map(encode).collect()
 }
 
-/// `None` if the encoding or the decoded text is invalid.
+/// Percent-decodes text. `None` if the encoding or the decoded text is invalid.
 fn decoded(text: &str) -> Option<String> {
     let mut pieces = text.split('%');
     let mut bytes = pieces.next()?.as_bytes().to_vec();

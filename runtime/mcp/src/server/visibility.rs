@@ -34,7 +34,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// A call's HTTP headers contradict its arguments. An HTTP endpoint attaches this to the call's
+/// The error that a call's HTTP headers contradict its arguments. An HTTP endpoint attaches this to the call's
 /// [extensions](mcpgen_runtime::Context::extensions) if
 /// [`Server::reports_header_mismatches`](super::Server::reports_header_mismatches). If the endpoint refused the call
 /// itself, it would reveal hidden tools, because only existing tools have such headers.
@@ -77,10 +77,10 @@ pub(super) trait Visible: Send + Sync {
     fn item(&self) -> Item<'_>;
 }
 
-/// A caller, for checking what it can see.
+/// A caller, and what decides which items it can see.
 #[derive(Clone, Copy)]
 pub(super) struct Viewer<'a> {
-    /// `None` if everyone sees everything.
+    /// Decides what the caller can see. `None` if everyone sees everything.
     visibility: Option<&'a Visibility>,
     context: &'a Context,
 }

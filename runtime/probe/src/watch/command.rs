@@ -19,14 +19,15 @@ use crate::processes;
 /// How long to read what the server wrote before it exited. A process outside its group may keep the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
-/// Starts the server and relays until one side disconnects. Then ends the server, even if this future is dropped.
+/// Starts the server and relays until the client or the server disconnects. Then ends the server, even if this future
+/// is dropped.
 pub(super) async fn relay_to_command(
     observer: &Arc<Mutex<Observer>>,
     client: (impl Incoming, impl Outgoing),
     name: String,
     command: Command,
 ) -> Result<(), Failure> {
-    // Whole lines, so that they do not mix with the descriptions.
+    // Whole lines are passed on, so that they do not mix with the descriptions.
     let on_stderr = |line: &str| eprintln!("{}", plain(line));
     let (process, from_server, to_server) =
         ChildProcess::start_with_stderr(command, lines::DEFAULT_LINE_LIMIT, on_stderr)

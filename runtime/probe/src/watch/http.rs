@@ -17,7 +17,7 @@ use crate::failure::{Failure, with_sources};
 
 type Connection = (BoxStream<'static, Result<Inbound, ReceiveError>>, BoxedSink);
 
-/// Relays between a client and the server at this URL until one side disconnects.
+/// Relays between a client and the server at this URL until one of them disconnects.
 ///
 /// The response to the first request decides which transport to use.
 pub(super) async fn relay_to_url(

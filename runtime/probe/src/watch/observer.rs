@@ -13,7 +13,7 @@ use mcpgen_types::{ErrorId, JsonObject, JsonRef, RequestId, Revision};
 use super::validate;
 use crate::output::{self, BOLD, CYAN, DIM, GREEN, RED, plain, quoted, styled};
 
-/// How many requests without a response to remember. Responses to others are not validated.
+/// How many requests without a response to remember. Responses to other requests are not validated.
 const MOST_PENDING: usize = 10_000;
 
 /// How many characters of a text, such as the name of a tool, a description shows.

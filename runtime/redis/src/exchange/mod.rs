@@ -35,7 +35,7 @@ const CONFIRMATION: Duration = Duration::from_millis(100);
 /// How much time passes between checks of the other replicas.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// Tells a replica that it is no longer a session's home.
+/// Encodes the message that tells a replica that it is no longer a session's home.
 pub(crate) fn moved(session: &str) -> Result<Vec<u8>, StoreError> {
     Message::encode(&Head::Moved { session: session.to_owned() }, &[])
 }

@@ -80,7 +80,7 @@ async fn subscribers_learn_that_redis_lost_changes() {
     assert_eq!(missed, Some(BusEvent::Missed));
     a.publish(&Change::Prompts).await.expect("an available bus");
     assert_eq!(changes.next().await, Some(BusEvent::Change(Change::Prompts)));
-    // A change, before the loss is noticed.
+    // Publish a change before the loss is noticed.
     redis.command("FLUSHALL").await;
     a.publish(&Change::Resources).await.expect("an available bus");
     assert_eq!(changes.next().await, Some(BusEvent::Missed));
@@ -176,7 +176,7 @@ impl Counts {
     }
 }
 
-/// Uses all stores until `stop` is set. Panics at a wrong answer. Redis may lose a session, but not part of one.
+/// Uses all stores until `stop` is set. Panics on a wrong answer. Redis may lose a session, but not part of one.
 async fn load(a: RedisStores, b: RedisStores, worker: usize, stop: Arc<AtomicBool>, counts: Arc<Counts>) {
     let limiter = a.rate_limiter(1_000_000, Duration::from_secs(1));
     for round in 0.. {
@@ -285,7 +285,7 @@ async fn survives_a_stop_of_ten_seconds() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_oldest_streams_of_a_session_are_removed() {
     let Some(redis) = RedisServer::start().await else { return };
-    // The limits of streams and bytes, the size of an event, and the streams that are left of 0 to 11.
+    // The limits on streams and bytes, the size of an event, and which of the streams 0 to 11 are left.
     for (max_streams, max_bytes, size, expected) in [
         (4, 1 << 20, 10, vec![0, 9, 10, 11]),
         (512, 1000, 300, vec![0, 10, 11]),
@@ -307,7 +307,7 @@ async fn the_oldest_streams_of_a_session_are_removed() {
         }
         let streams = stores.streams("s").await.expect("an available store");
         assert_eq!(streams.iter().map(|stream| stream.number).collect::<Vec<_>>(), expected);
-        // The count of bytes follows removals.
+        // Removed streams no longer count toward the bytes.
         for stream in streams {
             stores.remove_stream(&StreamId { session: "s".to_owned(), number: stream.number }).await.expect("removed");
         }

@@ -77,7 +77,7 @@ async fn sessions_are_renewed_long_before_they_expire() {
     for id in &ids {
         assert!(SessionStore::create(&stores, StoredSession::new(id), LIFETIME).await.expect("an available store"));
     }
-    // Renewals, and the operations of each session that they may need.
+    // The lifetime, the number of renewals, and how many operations they need per session.
     for (lifetime, renewals, expected) in [(LIFETIME, 10, 1), (LIFETIME + LIFETIME / 4, 10, 0), (2 * LIFETIME, 10, 1)] {
         commands(&redis).await;
         for _ in 0..renewals {

@@ -69,7 +69,7 @@ async fn keys_are_rotated_while_replicas_run() {
 async fn used_states_stay_rejected_when_redis_forgets_them() {
     let Some(redis) = RedisServer::start().await else { return };
     let stores = redis.replica().await;
-    // A fixed key, which Redis does not forget.
+    // Use a fixed key, because Redis would lose its own keys as well.
     let codec = RequestStateCodec::new([7; 32], redis.options().request_state_lifetime).expect("a key");
     let codec = codec.with_replay_guard(stores.clone());
     let state = encode(&codec).await;

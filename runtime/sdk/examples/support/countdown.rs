@@ -20,7 +20,7 @@ pub(crate) enum Countdown {
 /// What either side declares.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settings {
-    /// The most steps that this side supports.
+    /// The maximum number of steps that this side supports.
     pub(crate) max: u32,
 }
 

@@ -98,7 +98,7 @@ fn translate(message: &mut Value) -> bool {
     }
 }
 
-/// Replaces capabilities that are `true` by empty objects, and removes those that are `false`. Returns whether any
+/// Replaces capabilities that are `true` with empty objects, and removes those that are `false`. Returns whether any
 /// changed.
 fn capabilities(params_or_result: Option<&mut Value>) -> bool {
     let declared = params_or_result.and_then(|it| it.get_mut("capabilities")).and_then(Value::as_object_mut);
@@ -133,7 +133,7 @@ fn code(error: &mut Map<String, Value>) -> bool {
     })
 }
 
-/// Replaces embedded resources that have neither `text` nor `blob` by resource links. Returns whether any changed.
+/// Replaces embedded resources that have neither `text` nor `blob` with resource links. Returns whether any changed.
 fn contents(result: &mut Map<String, Value>) -> bool {
     let mut changed = false;
     for content in result.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten() {

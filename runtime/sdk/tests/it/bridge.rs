@@ -173,7 +173,7 @@ async fn converts_requests_of_the_server_for_all_revisions() {
             };
             assert!(failed, "{elicited:?}");
         }
-        // Calls that wait for input at the same time.
+        // Two calls wait for input at the same time.
         let (first, second) = tokio::join!(bridged.text("sample"), bridged.text("sample"));
         assert_eq!(first, second);
     })
@@ -266,7 +266,7 @@ async fn relays_changes_and_log_messages() {
     .await;
 }
 
-/// The server sends the message immediately before its response.
+/// The server sends each log message immediately before its response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn relays_the_log_messages_of_a_call_before_its_response() {
     const CALLS: usize = 50;

@@ -1,4 +1,4 @@
-//! Budgets of memory, in bytes: of a connection, of an HTTP endpoint and its owners, and of sessions.
+//! Memory budgets, in bytes: of a connection, of an HTTP endpoint and its owners, and of sessions.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
 use std::sync::{Arc, Mutex};
@@ -134,7 +134,7 @@ async fn refuses_every_message_that_takes_more_than_the_budget() {
         let (status, _, body) = post(&endpoint, "ann", &message).await;
         assert!(matches!(status, 200 | 202), "{kind}: {status} {body}");
     }
-    // 64 KB of text take more than the share of one owner, 1 MiB.
+    // 64 KB of text need more memory than the share of one owner, 1 MiB.
     for (kind, message) in messages(&session, &small_objects(8000)) {
         assert!(message.body.len() < 80_000);
         let (status, retry, body) = post(&endpoint, "ann", &message).await;
@@ -432,7 +432,7 @@ async fn the_declarations_of_a_peer_are_limited() {
     }
 }
 
-/// Connects a client to a server of a revision that declares this.
+/// Connects a client to a server of this revision with these capabilities and this implementation.
 async fn connect(revision: &str, capabilities: &Value, implementation: &Value) -> Result<Client, HandshakeError> {
     let (here, there) = transport::duplex();
     let info = |name: &str| LocalInfo::new(name, "1").retain_revisions(|known| known.as_str() == revision);

@@ -118,7 +118,7 @@ async fn users_receive_only_changes_that_the_filter_allows() {
         };
         let (serving, other) = (server(), server());
         let url = serve(&serving).await;
-        // Without a client, it only connects to the bus.
+        // The other server has no client: it only connects to the bus.
         let _other = other.http(EndpointOptions::default()).expect("a sound server");
         let mut subscriptions = Vec::new();
         for (user, expected) in &cases {
@@ -147,7 +147,7 @@ async fn the_filter_applies_to_changes_that_may_have_been_missed() {
             subscribe(&ann, &["note:///", LAST]).await.expect("allowed"),
             subscribe(&bob, &["note:///", LAST]).await.expect("allowed"),
         );
-        // More changes than the bus keeps, while the server does not run.
+        // Publish more changes than the bus keeps before the server reads any.
         let other = hub.replica();
         for _ in 0..2000 {
             other.publish(&Change::Task("t".to_owned())).now_or_never().expect("ready").expect("in memory");

@@ -326,8 +326,8 @@ async fn lenient_clients_repair_results() {
     }
 }
 
-/// A result is checked against the negotiated revision, which is stricter here than the newest one or whose conversion would
-/// leave out an invalid member.
+/// A result is checked against the negotiated revision. In these cases, that revision is stricter than the newest one,
+/// or the conversion to the newest one would leave out an invalid member.
 #[tokio::test]
 async fn results_are_checked_against_the_negotiated_revision() {
     let result = |structured: Value| json!({ "content": [], "structuredContent": structured });

@@ -20,8 +20,8 @@ fn user(context: &Context) -> String {
     context.principal().map_or_else(String::new, |user| user.name().to_owned())
 }
 
-/// Returns a page of a user's items: three on the first page, one of which is registered too and one hidden, and one on the
-/// second page.
+/// Returns a page of a user's items. The first page has three items, of which one is also registered and one is hidden.
+/// The second page has one item.
 fn items<T>(context: &Context, cursor: Option<&str>, item: impl Fn(&str) -> T) -> Result<Page<T>, BoxError> {
     let user = user(context);
     match cursor {
@@ -82,7 +82,7 @@ fn server(page_size: usize) -> ServerBuilder {
         .visible_to(|_, item| !item.key().contains("secret"))
 }
 
-/// The method, the member of the result, and the member and the prefix of the names of its items.
+/// The method, the result's member with the items, the items' member with their names, and the prefix of the names.
 const LISTS: [(&str, &str, &str, &str); 4] = [
     ("tools/list", "tools", "name", ""),
     ("resources/list", "resources", "uri", "x:"),

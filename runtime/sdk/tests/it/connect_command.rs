@@ -120,7 +120,7 @@ async fn waits_for_a_late_response_to_discover() {
     check(body, timeout, MODERN, "server/discover eof\n").await;
 }
 
-/// The servers read both requests after the client has lost patience.
+/// The servers read both requests only after the client has sent the second one.
 #[tokio::test]
 async fn starts_a_slow_server_once() {
     let legacy = "server/discover initialize notifications/initialized eof\n";
@@ -298,7 +298,7 @@ async fn reports_a_failed_handshake_with_the_command() {
     assert!(message.contains("no way") && message.contains("`sh -c ") && message.contains("hint"), "{message}");
 }
 
-/// The message of the error alone says why, not only those of its sources.
+/// The error's own message gives the cause. Its sources are not needed to find it.
 #[tokio::test]
 async fn says_the_cause_of_a_failed_handshake() {
     let initialize =

@@ -1,4 +1,4 @@
-//! Server cards, entries of the registry and catalogs.
+//! Server cards, registry entries and catalogs.
 
 #![cfg(feature = "http-server")]
 

@@ -211,8 +211,8 @@ async fn errors_are_internal_except_those_of_tools() {
     }
 }
 
-/// The error of an application, with the error of a question as its source or, as `#[error(transparent)]` of `thiserror`, in
-/// its place.
+/// An application's error about a failed question. Its source is the error of the question or, as with
+/// `#[error(transparent)]` of `thiserror`, the source of that error.
 #[derive(Debug)]
 struct AskFailed {
     is_transparent: bool,

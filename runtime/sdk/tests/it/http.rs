@@ -79,7 +79,7 @@ async fn modern_requests_see_the_current_configuration_and_their_own_client() {
     }
 }
 
-/// A session has one client. Another one begins a session without an ID.
+/// A session has one client. Another client begins its own session, without sending an ID.
 #[tokio::test]
 async fn refuses_a_second_initialize_in_a_session() {
     let (endpoint, _) = endpoint(|_| {});
@@ -391,7 +391,7 @@ async fn sends_each_message_on_one_stream() {
     let (endpoint, _) = endpoint(|_| {});
     let id = session(&endpoint, "2025-11-25").await;
     let own_session = ("mcp-session-id", id.as_str());
-    // Messages that belong to no request.
+    // Open the stream for messages that belong to no request.
     let mut listening = send(&endpoint, "GET", &[own_session], "").await.into_body();
     let first = listening.frame().await.expect("a frame").expect("no error").into_data().expect("data");
     assert_eq!(events(&String::from_utf8_lossy(&first))[0].data, "", "the first event has only an ID");
@@ -412,7 +412,7 @@ async fn sends_each_message_on_one_stream() {
     let result = next().await.expect("a response");
     assert_eq!((&result["id"], &result["result"]["content"][0]["text"]), (&json!(1), &json!("decline")));
     assert_eq!(next().await, None, "the stream ends with the response");
-    // Two requests with the same ID, while the first is pending.
+    // Send two requests with the same ID, the second while the first is pending.
     let waiting = tokio::spawn({
         let (endpoint, id) = (endpoint.clone(), id.clone());
         async move { read(send(&endpoint, "POST", &[("mcp-session-id", &id)], &call(2, "later", json!({}))).await).await }

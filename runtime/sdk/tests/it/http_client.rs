@@ -327,7 +327,7 @@ async fn a_bridge_survives_a_restart_of_its_server() {
     }
 }
 
-/// A server that does not set the log level is used all the same.
+/// A server that refuses to set the log level is used all the same.
 #[tokio::test]
 async fn replaces_a_session_although_the_log_level_is_refused() {
     for status in [400, 404, 500] {
@@ -357,7 +357,7 @@ async fn replaces_a_session_although_the_log_level_is_refused() {
     }
 }
 
-/// A stream that has worked survives refusals, of itself and of the new session.
+/// A GET stream that has worked is opened again even after the server has refused it, or has refused a new session.
 #[tokio::test]
 async fn reopens_the_get_stream_after_refusals() {
     for (refused, status) in [("GET", 401), ("GET", 403), ("GET", 503), ("initialize", 401), ("initialize", 503)] {
@@ -409,7 +409,7 @@ async fn sends_responses_while_requests_wait() {
 async fn learns_tool_headers_from_the_list() {
     let (endpoint, observed) = endpoint(|_| {});
     let client = client(None).connect_http(&served(&endpoint, &observed).await, options()).await.expect("a server");
-    // The tool was not listed, so the call lacks its headers and the server rejects it.
+    // The tool was not listed, so the first attempt lacks its headers and the server rejects it.
     let result = client.call_tool("region", arguments(json!({ "region": "here" }))).await.expect("a response");
     assert_eq!(text(&result), "stored");
 }

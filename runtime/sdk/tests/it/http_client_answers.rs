@@ -149,7 +149,7 @@ async fn fails_at_once_if_a_body_is_not_the_response() {
     }
 }
 
-/// Bodies that are not UTF-8, or compressed.
+/// Covers bodies that are compressed or not UTF-8.
 #[tokio::test]
 async fn fails_at_once_if_a_body_is_no_text() {
     let utf_16: Vec<u8> = "{\"jsonrpc\":\"2.0\"}".encode_utf16().flat_map(u16::to_le_bytes).collect();

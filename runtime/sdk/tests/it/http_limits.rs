@@ -226,7 +226,7 @@ async fn bounds_the_streams_of_a_session() {
         headers.extend(last_event.map(|id| ("last-event-id", id)));
         send(&endpoint, "GET", &headers, "").await
     };
-    // Open streams. A new one replaces an earlier one, which counts until the client reads its end.
+    // Open GET streams. A new stream replaces the earlier one, which still counts until the client reads its end.
     let open = [get(None).await, get(None).await];
     let (rejected, _, response) = read(get(None).await).await;
     assert_eq!(rejected, 503);
@@ -236,7 +236,7 @@ async fn bounds_the_streams_of_a_session() {
     let other = session(&endpoint, "2025-11-25").await;
     assert_eq!(send(&endpoint, "GET", &[("mcp-session-id", &other)], "").await.status(), 200);
 
-    // Streams that are kept. Each call goes on after it has disconnected its client.
+    // The session also keeps streams without a client. Each call goes on after it has disconnected its client.
     let mut last_events = Vec::new();
     for number in 1..=3 {
         let (_, _, events) =
@@ -490,7 +490,7 @@ async fn evicts_an_idle_session_of_an_owner_at_its_limit() {
     assert_eq!(ping("bob", &other).await, 200);
 }
 
-/// A search for an idle session passes 256 sessions in use. The next one goes on behind them.
+/// A search for an idle session gives up after 256 sessions in use. The next search continues after them.
 #[tokio::test]
 async fn searches_few_sessions_for_an_idle_one() {
     let (endpoint, _) = endpoint(|options| {
@@ -545,7 +545,7 @@ async fn limits_the_memory_of_messages_that_a_session_has_not_processed() {
     let sparse = format!("\"{}\"", "x".repeat(1_000_000));
     for (params, all_fit) in [(sparse, true), (dense, false)] {
         let message = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"x":{params}}}}}"#);
-        // The session's task does not run until all of them are posted.
+        // The session's task does not run until all messages are posted.
         let headers = [("mcp-session-id", id.as_str())];
         let posts = (0..8).map(|_| send(&endpoint, "POST", &headers, &message));
         let responses = futures_util::future::join_all(posts).await;

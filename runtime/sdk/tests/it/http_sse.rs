@@ -289,7 +289,7 @@ async fn falls_back_if_the_server_has_no_streamable_http() {
             (connected, expected) => panic!("{post:?}: {connected:?} instead of {expected:?}"),
         }
     }
-    // The revision of a known server does not change that.
+    // It makes no difference if the revision is known.
     let server = SseServer::start(Script::default()).await;
     let known = client(|_| true).options(|options| options.known_revision = Some(Revision::V2024_11_05));
     known.connect_http(&server.url, options()).await.expect("a server");
@@ -417,7 +417,7 @@ async fn a_lost_stream_ends_the_connection() {
         };
         let (called, ()) = tokio::join!(client.call_tool("wait", JsonObject::new()), lose);
         assert_eq!(called.expect_err("no response").to_string(), expected);
-        // So does every later call.
+        // Every later call fails in the same way.
         let later = client.call_tool("echo", JsonObject::new()).await.expect_err("no connection");
         assert_eq!(later.to_string(), expected);
         let ended = client.close().await.expect_err("the connection failed");

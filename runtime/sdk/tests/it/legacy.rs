@@ -213,7 +213,7 @@ async fn an_unknown_id_is_null_or_left_out() {
 #[tokio::test]
 async fn does_not_use_undeclared_capabilities() {
     let (mut remote, peer) = ready(json!({})).await;
-    // The router decides about lists, which a server may have without the capability.
+    // A server may handle lists without declaring the capability, so the router rejects this method, which it lacks.
     let response = remote.request(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#).await;
     assert_eq!(response["error"]["code"], -32601);
     let response = remote.request(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get"}"#).await;

@@ -100,7 +100,7 @@ async fn disconnects_a_client_that_does_not_finish_its_headers() {
         let ended = timeout(LONG, unfinished.read_to_end(&mut rest)).await;
         assert!(ended.is_ok(), "{start:?} stays connected");
     }
-    // The same on a connection that has completed a request.
+    // The same happens on a connection that has completed a request.
     let mut used = client(address, &call(1)).await;
     assert_eq!(status(&mut used).await, "200");
     used.write_all(b"POST /mcp HTTP/1.1\r\nhost: local").await.expect("sent");

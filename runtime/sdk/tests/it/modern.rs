@@ -484,7 +484,7 @@ async fn a_client_ignores_requests() {
     let call = tokio::spawn(client.peer().raw_request("tools/list", None).send());
     assert_eq!(remote.receive().await["method"], "tools/list", "the client sends no responses");
     call.abort();
-    // The client sends no removed notifications and no types of other revisions.
+    // The client sends neither notifications that this revision has removed nor types of other revisions.
     for method in ["notifications/initialized", "notifications/roots/list_changed", "notifications/progress"] {
         assert!(matches!(client.peer().raw_notify(method, None).await, Err(CallError::NotAllowed(_))), "{method}");
     }

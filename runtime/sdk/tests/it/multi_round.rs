@@ -279,7 +279,8 @@ fn accepts_only_unchanged_state_of_the_same_request() {
         Ok(Some(7)),
         "the state can be used again without a replay guard"
     );
-    // Another method, another tool, another user, the same characters divided differently, another server.
+    // The state is not valid for another method, another tool, another user, the same characters divided differently,
+    // or another server.
     let other =
         RequestStateCodec::new(b"another key of thirty-two bytes!", Duration::from_secs(60)).expect("a valid key");
     for (codec, method, name, who) in [
@@ -534,7 +535,7 @@ async fn runs_no_handlers_for_input_that_is_not_sent() {
 
 #[tokio::test]
 async fn a_client_provides_only_declared_input() {
-    // No handler, a handler that returns an error, and no declared capability.
+    // The client has no handler, a handler that returns an error, or no declared capability.
     let rejects = Router::new().request::<ListRootsRequest>(|_, _| async { Err(ErrorObject::new(-1, "not allowed")) });
     let declared = LocalInfo::new("client", "1").capability("roots", json!({}));
     for (handlers, ours, code) in [

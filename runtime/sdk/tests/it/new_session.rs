@@ -118,7 +118,7 @@ async fn a_second_initialize_begins_a_new_session() {
     assert_eq!(info.implementation.get("name").expect("a name"), "2025-11-25");
     assert!(!info.can(&["roots"]));
 
-    // The client is not notified before it is ready, nor of what the first one subscribed to.
+    // The second client is not notified before it is ready, nor of what the first client subscribed to.
     server.changed(&Change::Resource("file:///a".to_owned()));
     server.changed(&Change::Tools);
     assert_eq!(remote.request(&request(7, "ping", json!({}))).await["id"], 7);
@@ -130,7 +130,7 @@ async fn a_second_initialize_begins_a_new_session() {
     assert_eq!(remote.receive().await["params"]["uri"], "file:///b");
     server.changed(&Change::Tools);
     assert_eq!(remote.receive().await["method"], "notifications/tools/list_changed");
-    // Its log level is not that of the first one.
+    // The log level that the first client set does not apply to the second client.
     assert_eq!(remote.request(&call(8, "logs")).await["method"], "notifications/message");
     assert_eq!(remote.receive().await["id"], 8);
     // The modern request belongs to no session.
@@ -140,7 +140,7 @@ async fn a_second_initialize_begins_a_new_session() {
     assert_eq!(remote.request(&modern_call(4, "logs")).await["error"]["code"], -32600, "it is still pending");
 }
 
-/// More subscriptions and requests than one session may have.
+/// All sessions together have more subscriptions and requests than one session may have.
 #[tokio::test]
 async fn sessions_keep_nothing_of_those_before() {
     let (server, mut ended) = server();

@@ -171,7 +171,7 @@ async fn another_replica_takes_over_when_the_home_dies() {
     assert_eq!((status, &failed["id"], &failed["error"]["code"]), (200, &json!(2), &json!(-32603)));
     assert!(failed["error"]["message"].as_str().expect("text").contains("send the request again"), "{failed}");
 
-    // The client has not missed the change, and gets those that it may have missed.
+    // The client resumes after the notification that it has, and gets another one for changes that it may have missed.
     let mut standalone = get(&third, &id, Some(&notified)).await;
     let resumed = events_until(&mut standalone, |event| event.data.contains("list_changed")).await;
     let methods: Vec<Value> =
@@ -196,7 +196,7 @@ async fn a_client_that_reuses_ids_gets_no_response_of_the_journal() {
     let [home, second, _] = replicas;
     let id = session(&home.endpoint, REVISION).await;
     home.kill().await;
-    // The ID of `initialize`.
+    // The call has the same ID as `initialize`.
     let (status, _, events) = read(post(&second, &id, &call(0, "echo", json!({}))).await).await;
     assert_eq!((status, &events[0].json()["result"]["content"][0]["text"]), (200, &json!("{}")), "{events:?}");
 }

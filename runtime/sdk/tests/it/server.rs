@@ -599,7 +599,7 @@ fn the_configuration_changes_with_the_completions() {
     assert_ne!(server.config_version(), before);
 }
 
-/// The options of an enum need no function.
+/// Arguments whose type is an enum are completed without a function.
 #[tokio::test]
 async fn completes_arguments_by_their_type() {
     #[derive(schemars::JsonSchema, serde::Deserialize)]
@@ -779,7 +779,7 @@ async fn changes_from_handlers_and_from_other_threads() {
     assert!(received.iter().any(|message| message["id"] == id && message["result"].is_object()), "{received:?}");
     assert!(received.iter().any(|message| message["method"] == "notifications/resources/list_changed"), "{received:?}");
     assert!(session.request("resources/read", json!({ "uri": "file:///made" })).await["result"].is_object());
-    // From a thread outside of the runtime.
+    // Tools can be removed from a thread outside of the runtime.
     std::thread::spawn(move || assert!(other.remove_tool("text"))).join().expect("removed");
     assert_eq!(session.remote.receive().await["method"], "notifications/tools/list_changed");
 }

@@ -84,7 +84,7 @@ fn greet() -> Value {
     let text = "---\nname: greet\ndescription: Greets people.\nversion: 1.0\n---\n";
     let skills = Skills::from_files([("greet/SKILL.md", text), ("greet/a.txt", text)]).expect("valid");
     let mut entry = json_of(skills.entries().next().expect("an entry"));
-    // JSON of other languages does not distinguish `1` from `1.0`.
+    // JSON libraries of other languages do not distinguish `1` from `1.0`.
     entry["frontmatter"]["version"] = json!(1);
     entry
 }

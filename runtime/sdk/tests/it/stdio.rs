@@ -65,7 +65,7 @@ fn reads_and_writes_pipes() {
         .spawn()
         .expect("the process starts");
     let mut input = child.stdin.take().expect("a pipe");
-    // In pieces that do not end with lines.
+    // Write the input in pieces that do not end where lines do.
     for piece in input_text().as_bytes().chunks(7) {
         input.write_all(piece).expect("the server reads");
         input.flush().expect("the server reads");
@@ -100,7 +100,7 @@ async fn close_child(script: &str) -> (Option<i32>, Duration) {
     (status.signal(), start.elapsed())
 }
 
-/// The real server often runs behind a wrapper. It writes its process ID to standard error.
+/// The real server, which writes its process ID to standard error, often runs behind a wrapper.
 #[tokio::test]
 async fn ends_the_whole_process_group() {
     let servers = [

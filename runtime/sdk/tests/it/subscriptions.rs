@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcpgen_bridge::{Downstream, Greeting, OnChange, Relay, RelayOptions};
 use mcpgen_sdk::client::Changes;
 use mcpgen_sdk::client::handshake::ConnectOptions;
 use mcpgen_sdk::jsonrpc::errors;
@@ -140,7 +141,7 @@ async fn notifies_of_changed_sub_resources() {
     subscriptions.changed(&Change::Resource("file:///note".to_owned()));
     subscriptions.changed(&Change::Resource("file:///notes/today".to_owned()));
     assert_eq!(remote.receive().await["params"]["uri"], "file:///notes/today");
-    // The client accepts such notifications.
+    // The client accepts notifications of changed sub-resources.
     let (mut remote, client) = client().await;
     let filter = SubscriptionFilter::new().with_resource_subscriptions(vec!["file:///notes/".to_owned()]);
     let (mut notes, id) = subscribed(&mut remote, &client, filter).await;
@@ -371,6 +372,62 @@ async fn a_client_gives_up_a_subscription_with_an_error() {
         assert!(matches!(ended, Err(CallError::ErrorResponse(error)) if error.code.0 == code), "{code}");
         assert_eq!(start.elapsed() > Duration::from_secs(60), expected > 1, "{code}: {:?}", start.elapsed());
         assert_eq!(changes.try_next().await.expect("returned once"), None);
+    }
+}
+
+/// The bridge subscribes again even after the client has given up. With `patiently`, it has not been subscribed before either.
+#[tokio::test(start_paused = true)]
+async fn a_bridge_subscribes_for_as_long_as_the_connection_lasts() {
+    for patiently in [false, true] {
+        let (here, there) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(there);
+        let (sender, mut changed) = tokio::sync::mpsc::unbounded_channel();
+        let on_change: OnChange = Arc::new(move |change| {
+            let _ = sender.send(change);
+            Box::pin(std::future::ready(()))
+        });
+        let downstream = Downstream::new(&LocalInfo::new("bridge", "1"), Greeting::default());
+        let options = RelayOptions::default().with_on_change(on_change);
+        let relay = Relay::connect(downstream, options, Limits::default(), |builder| {
+            let builder = builder.options(|options| {
+                options.known_revision = Some(Revision::V2026_07_28);
+                options.check_known_revision = false;
+            });
+            builder.connect(lines::receive(reader, 1 << 20), lines::send(writer))
+        });
+        let relay = relay.await.expect("no handshake is needed");
+        let mut remote = RawPeer::new(here);
+        let refuse = async |remote: &mut RawPeer, code| {
+            let id = remote.receive().await["id"].clone();
+            remote.send(&error(&id, code)).await;
+        };
+        let subscribe = async {
+            match patiently {
+                true => relay.watch_patiently("a", Revision::LATEST).await,
+                false => relay.watch("a", Revision::LATEST).await,
+            }
+        };
+        let (watch, ()) = tokio::join!(subscribe, async {
+            match patiently {
+                // No acknowledgment.
+                true => assert_eq!(remote.receive().await["method"], "subscriptions/listen"),
+                false => {
+                    let id = acknowledge(&mut remote).await;
+                    remote.send(&result(&id)).await;
+                }
+            }
+        });
+        let _watch = watch.expect("it will be subscribed");
+        if patiently {
+            assert_eq!(remote.receive().await["method"], "notifications/cancelled");
+        }
+        refuse(&mut remote, -32602).await;
+        refuse(&mut remote, -32602).await;
+        let id = acknowledge(&mut remote).await;
+        remote.send(&notification_of("resources/updated", &id, json!({ "uri": "a/b" }))).await;
+        for uri in ["a", "a/b"] {
+            assert_eq!(changed.recv().await, Some(Change::Resource(uri.to_owned())), "{patiently}");
+        }
     }
 }
 

@@ -176,7 +176,7 @@ async fn creates_a_task_and_returns_its_result_later() {
     remote.send(&task_request("g", "get", id)).await;
     remote.send(&task_request("r", "result", id)).await;
     let (result, before) = response(&mut remote, "r").await;
-    // Messages of the task's handler carry the metadata. Messages about the task do not.
+    // Messages from the task's handler carry metadata with the task's ID. Messages about the task do not.
     let by = |method: &str| -> Vec<&Value> { before.iter().filter(|message| message["method"] == method).collect() };
     for method in ["notifications/progress", "notifications/message"] {
         assert_eq!(by(method)[0]["params"]["_meta"][RELATED], related(id), "{before:?}");

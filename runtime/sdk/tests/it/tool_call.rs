@@ -1,4 +1,4 @@
-//! Calls of tools with options, changes, and in-process connections: the same code in every revision.
+//! Tool calls with options, subscriptions to changes, and in-process connections, with the same code in every revision.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

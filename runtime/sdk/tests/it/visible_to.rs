@@ -76,7 +76,7 @@ pub(crate) async fn answer(client: &Client, method: &str, params: &Value) -> Val
     }
 }
 
-/// The name of a hidden item, and one that no item has, in the place of `{}` in the params.
+/// The method, the params, and two names to put in place of `{}`: that of a hidden item, and one that no item has.
 const REQUESTS: [(&str, &str, &str, &str); 8] = [
     ("tools/call", r#"{"name":"{}"}"#, "a_secret", "a_secrex"),
     ("tools/call", r#"{"name":"{}","arguments":{"other":"x"},"unknown":1}"#, "a_secret", "a_secrex"),
@@ -152,7 +152,7 @@ async fn headers_of_a_hidden_tool_are_not_checked() {
     }
 }
 
-/// The method, the member of the result, the member of its items, and the kind of cursors.
+/// The method, the result's member with the items, the items' member with their names, and the kind of cursor.
 const LISTS: [(&str, &str, &str, &str); 4] = [
     ("tools/list", "tools", "name", "tool"),
     ("resources/list", "resources", "uri", "resource"),
@@ -291,7 +291,7 @@ async fn other_replicas_do_not_notify_of_resources_that_a_user_cannot_see() {
     }
 }
 
-/// What a legacy session keeps for notifications must not hold the memory of its messages.
+/// What a legacy session keeps for notifications must not keep the memory of its messages in use.
 #[tokio::test]
 async fn kept_contexts_hold_no_memory_of_messages() {
     let server = server().build();
@@ -329,7 +329,7 @@ async fn notifications_know_who_has_subscribed() {
         server.changed(&resource(LAST));
         assert_eq!(receive(&mut changes).await, [resource("note:///b")], "{revision:?}");
         assert!(calls.load(Ordering::SeqCst) > 0);
-        // Lists need no request in legacy revisions, only `notifications/initialized`, which has no sender.
+        // In legacy revisions, changes to lists need no subscription request, only `notifications/initialized`.
         let client = connect(&serve(&server).await, "ann", revision).await;
         let mut changes = subscribe(&client, &[]).await.expect("allowed");
         // The server may handle the notification after the first changes.

@@ -16,11 +16,11 @@ use crate::sample::median;
 
 const DEPTHS: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 
-/// The depth that the others are compared with.
+/// The number of calls in flight that the other numbers are compared with.
 const BASE: usize = 100;
 const BASE_NAME: &str = "100 in flight";
 
-/// The goal for the time per call with more calls in flight, as a multiple of that at the base depth.
+/// The goal for the time per call with more calls in flight, as a multiple of the time with [`BASE`] calls.
 const GROWTH: f64 = 1.5;
 
 pub(crate) fn run(quick: bool) -> Result<Section> {
@@ -83,7 +83,7 @@ impl Held {
         Ok(Self { server, open })
     }
 
-    /// Returns the median time per call of several rounds. Makes more rounds if they are short.
+    /// Returns the median time per call of several rounds. Runs more rounds if they are short.
     fn per_call(&mut self, depth: usize, quick: bool) -> Result<f64> {
         let rounds = if quick { 3 } else { (1_000 / depth).clamp(3, 100) };
         let mut times = Vec::with_capacity(rounds);

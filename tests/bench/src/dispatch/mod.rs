@@ -117,7 +117,7 @@ impl Measured {
     }
 }
 
-/// Measures the servers in turns, so that other work of the machine affects all of them equally.
+/// Measures the servers in turn, so that other work of the machine affects all of them equally.
 fn measure<S: Server>(mut servers: Vec<(&'static str, S)>, quick: bool) -> Result<Vec<(&'static str, Measured)>> {
     let (turns, single, many) = if quick { (21, 50, 256) } else { (301, 100, 512) };
     let mut measured: Vec<Measured> = servers.iter().map(|_| Measured::default()).collect();

@@ -76,7 +76,7 @@ pub(super) fn medians(results: &[Vec<Turn>], figure: fn(&Turn) -> f64) -> Vec<f6
     results.iter().map(|turns| median(turns.iter().map(figure).collect())).collect()
 }
 
-/// Makes calls to the contenders in turns. Returns the figures of each.
+/// Makes calls to the contenders in turn. Returns the figures of each.
 pub(super) fn measure(
     name: &str,
     dialect: Dialect,

@@ -322,7 +322,7 @@ fn prose(bytes: usize) -> String {
 
 fn base64(bytes: usize) -> String {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    // A sequence that does not repeat itself soon.
+    // A sequence that repeats only after many characters.
     (0..bytes as u64).map(|index| char::from(alphabet[(index * index * 7 + index / 64) as usize % 64])).collect()
 }
 

@@ -27,7 +27,8 @@ use tower::ServiceExt;
 
 const MIB: usize = 1 << 20;
 
-/// What a process may take in addition: the index of a message that is being scanned, and what the allocator keeps.
+/// How much memory a process may take in addition to the limit: for the index of a message that is being scanned, and
+/// for what the allocator keeps.
 const SLACK: usize = 64 * MIB;
 
 static NOTIFICATIONS_MAY_END: Semaphore = Semaphore::const_new(0);
@@ -36,7 +37,7 @@ static ENDED_NOTIFICATIONS: AtomicUsize = AtomicUsize::new(0);
 struct Attack {
     name: &'static str,
     limit: &'static str,
-    /// The most memory that the limit allows, without [`SLACK`].
+    /// The maximum memory that the limit allows, without [`SLACK`].
     bytes: usize,
     answer: &'static str,
     run: fn() -> futures_util::future::BoxFuture<'static, anyhow::Result<String>>,
@@ -187,7 +188,7 @@ fn modern(method: &str, name: Option<&str>, members: &str, meta: &str) -> (Heade
     (headers, body.into())
 }
 
-/// Sends requests that do not end until one is refused. Returns the status of that one.
+/// Sends requests that never end, until one is refused. Returns the status of the refused request.
 async fn until_refused<F: Future<Output = anyhow::Result<Response<Body>>> + 'static>(
     limit: usize,
     mut request: impl FnMut(usize) -> F,
@@ -356,7 +357,7 @@ async fn unread_events() -> anyhow::Result<String> {
     bail!("all calls were accepted")
 }
 
-/// Calls a tool of a session that reports `text` once.
+/// In a session, calls a tool that reports `text` once.
 async fn report(endpoint: &Endpoint, headers: &Headers, id: usize, text: &str) -> anyhow::Result<Response<Body>> {
     let params = json!({ "name": "report", "arguments": { "x": text }, "_meta": { "progressToken": id } });
     let body = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });

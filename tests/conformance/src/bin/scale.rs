@@ -80,7 +80,7 @@ async fn main() -> anyhow::Result<()> {
     let key = format!("mcpgen:session:{{{}}}", ids[0]);
     println!("MEMORY USAGE {key}: {}", redis.run(&["MEMORY", "USAGE", &key]).await?.trim());
 
-    // All sessions are renewed within 5 seconds after they began, and then once in 15 minutes.
+    // All sessions are renewed within 5 seconds after they began, and then once every 15 minutes.
     let costs = Costs::begin(&redis).await?;
     sleep(Duration::from_secs(10)).await;
     costs.end(&redis, "the renewal of a session, with 10 seconds of 2 replicas", arguments.sessions).await?;
@@ -165,7 +165,7 @@ impl Costs {
         Ok(Self { began: Instant::now(), cpu: cpu()?, redis_cpu: redis.cpu().await? })
     }
 
-    /// Prints what each of `count` operations has used.
+    /// Prints what each of `count` operations has used on average.
     async fn end(self, redis: &Redis, name: &str, count: usize) -> anyhow::Result<()> {
         let (elapsed, count) = (self.began.elapsed().as_secs_f64(), count as f64);
         let (cpu, redis_cpu) = (cpu()? - self.cpu, redis.cpu().await? - self.redis_cpu);

@@ -68,7 +68,7 @@ pub(super) struct Builder<'s> {
     /// Whether the document will be broken, so that its places must be recorded.
     breaks: bool,
     shape: Shape,
-    /// The number of values until only required ones are built.
+    /// How many more values to build before building only required ones.
     budget: usize,
     /// The probability of an optional member.
     share: f64,
@@ -353,8 +353,8 @@ impl<'s> Builder<'s> {
         Value::Object(members)
     }
 
-    /// Adds the members that others require and, with names that match a pattern, as many as `minProperties` requires.
-    /// Removes those that `propertyNames` and `maxProperties` forbid.
+    /// Adds the members that other members require, and then members with names that match a pattern until there are as
+    /// many as `minProperties` requires. Removes those that `propertyNames` and `maxProperties` forbid.
     fn counted_names(&mut self, parts: &[Part<'s>], names: &mut Vec<String>) {
         let needs = |name: &String| {
             let lists = parts.iter().filter_map(|part| part.keyword("dependentRequired")?.get(name)?.as_array());

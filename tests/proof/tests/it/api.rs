@@ -647,7 +647,7 @@ fn public_api_matches_the_snapshots() {
             );
         }
     }
-    // Snapshots of revisions and extensions that no longer exist.
+    // Report snapshots of revisions and extensions that no longer exist.
     let known =
         |path: &Path| listings.iter().any(|(name, _)| path.file_stem().is_some_and(|stem| stem == name.as_str()));
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

@@ -1,5 +1,5 @@
-//! Compares the verdicts of `diff` with samples and with lists written by hand. A reader must accept every document of
-//! a type that `diff` calls compatible.
+//! Compares the verdicts of `diff` with samples and with lists written by hand. If `diff` calls a type compatible, the
+//! receiving version must accept every document of that type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -80,7 +80,7 @@ const UNIONS: [(&str, bool); 4] =
 struct Confirmed {
     compatible: u64,
     documents: u64,
-    /// The types with breaking findings by rule: the number that a sample confirmed, and the number that none did.
+    /// For each rule, how many types have a breaking finding that a sample confirmed, and how many one that none did.
     breaking: BTreeMap<&'static str, (u64, u64)>,
 }
 
@@ -191,7 +191,8 @@ fn judged(protocol: &Protocol, schema: &Value) -> Option<(Value, Judge)> {
             }
         }
     }
-    // Checks, including those of undecided unions, do not decide the unions that they refer to. The judge does.
+    // The generator's checks, including those of undecided unions, do not decide the unions that they refer to, but the
+    // judge does.
     let keyword = definitions_keyword(&schema);
     let referred = protocol.checks.keys().map(|name| format!("/{keyword}/{name}"));
     let undecided = protocol.types.iter().filter(|def| matches!(def.shape, Shape::Undecided(_)));
@@ -388,7 +389,7 @@ const MODERN: &[(&str, &str)] = &[
     ("error-code-removed", "URLElicitationRequiredError"),
 ];
 
-/// Changes of members from 2025-11-25 to 2026-07-28, such as the members that the newer revision requires in every
+/// Changes to members from 2025-11-25 to 2026-07-28, such as the members that the newer revision requires in every
 /// result and request.
 const MODERN_MEMBERS: &[(&str, &str)] = &[
     ("member-added-required", "CallToolResult.resultType"),

@@ -99,7 +99,7 @@ fn each_decision_rejects_a_contested_document() {
     });
 }
 
-/// The rules of this union have several guards.
+/// The rules of the union of batches and single messages have several guards.
 #[test]
 fn decides_batches_and_single_messages() {
     let judge = Judge::for_revision("2025-03-26", &schema("2025-03-26"));

@@ -114,7 +114,7 @@ impl Planter<'_> {
     /// Changes a schema and everything in it.
     fn schema(&mut self, pointer: &str, is_input: bool, depth: usize) {
         let schema = self.old.pointer(pointer).expect("a schema").clone();
-        // A reader that accepts less breaks arguments, and a sender that sends more breaks results.
+        // A narrower schema rejects existing arguments, and a wider one allows results that clients do not expect.
         let (narrower, wider) = if is_input { (BREAKS, SAFE) } else { (SAFE, BREAKS) };
         if depth > 0 {
             self.set("other text", READ_BY_MODELS, pointer, "description", json!("Another meaning."));
@@ -167,7 +167,7 @@ impl Planter<'_> {
                 }
             }
         };
-        // If its object is closed, an old reader of results rejects an unknown member.
+        // If the old schema of a result is closed, clients that know only that schema reject the new member.
         let added = if is_input || !is_closed { SAFE } else { BREAKS };
         self.plant("new member", added, pointer, add(None));
         let expected = if is_input { BREAKS } else { added };
@@ -361,7 +361,7 @@ fn planted_changes_have_the_expected_verdicts() {
         let diff = lists::diff(&read(old), &read(&planted.new));
         let found = worst(&diff);
         *counts.entry(found.map(Verdict::as_str)).or_default() += 1;
-        // A document that shows a limit of a million characters is too long to search for.
+        // Only a document of a million characters shows that such a limit has changed, and samples are not that long.
         let is_undecided = found == [Unknown; 2] && planted.expected == BREAKS;
         undecided += usize::from(is_undecided);
         if found != planted.expected && !is_undecided {

@@ -2,7 +2,7 @@
 //! fixups. Tables and generator were written independently.
 //!
 //! The report is the documented JSON of `mcpgen inspect`. It omits unnamed inline unions that one member absorbs. The
-//! official schemas have none: the comparison below would miss their places.
+//! comparison below would miss such unions, but the official schemas have none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -112,7 +112,7 @@ fn canonical(rules: &[Rule]) -> Vec<Rule> {
     rules
 }
 
-/// Returns whether no document satisfies both sets of conditions, because they require different values in one place.
+/// Returns whether two sets of conditions require different values in one place, so that no document satisfies both.
 fn apart(a: &BTreeSet<Condition>, b: &BTreeSet<Condition>) -> bool {
     let differ = |a: &Condition, b: &Condition| match (a, b) {
         (Condition::OneOf(here, a), Condition::OneOf(there, b)) => here == there && a.is_disjoint(b),

@@ -84,15 +84,16 @@ fn message(finding: &Finding) -> String {
     }
 }
 
-/// Leaves out types that nothing sends: a definition by another name, or a base of other types.
+/// Returns whether a finding belongs in the changelog. Added and removed definitions of a schema do not: other findings
+/// report the messages that use them.
 fn matters(report: &Report, judged: &Judged) -> bool {
     let finding = &judged.finding;
     let about_names = [Rule::TypeAdded, Rule::TypeRemoved].contains(&finding.rule);
     report.subject == Subject::Lists || !about_names
 }
 
-/// Returns what the reader has to do. The reader of a changelog of lists calls the server, so what the server must send is
-/// new to them.
+/// Returns what the reader has to do. The reader of a changelog of lists calls the server, so what the server must send
+/// is new to them.
 fn action_of(subject: Subject, finding: &Finding) -> Action {
     let is_in_result = subject == Subject::Lists && finding.senders == Senders::from(Side::Server);
     match finding.rule.action() {

@@ -42,7 +42,7 @@ fn annotation(text: &mut String, report: &Report, judged: &Judged) {
     let _ = writeln!(text, "::{command} {}::{}", properties.join(","), message(&words));
 }
 
-/// Escapes each line, the end of a line, which ends a command, and the escape character.
+/// Escapes the text of each line, the line breaks, which would end the command, and `%`, which begins an escape.
 pub(super) fn message(text: &str) -> String {
     visible_lines(text).replace('%', "%25").replace('\n', "%0A")
 }

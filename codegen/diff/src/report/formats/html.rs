@@ -16,7 +16,7 @@ pub(super) fn render(report: &Report) -> String {
     page(report).render()
 }
 
-/// Writes the parts of the page of a report, for a frame of your own.
+/// Returns the parts of a report's page, so that callers can put them into a frame of their own.
 pub fn page(report: &Report) -> Page {
     let title = format!("{}: {} → {}", report.subject.title(), visible(&report.old.label), visible(&report.new.label));
     let mut sections = vec![
@@ -146,7 +146,7 @@ fn findings(report: &Report) -> String {
     text
 }
 
-/// Writes the form of the filter. The script shows it.
+/// Writes the filter, a form that stays hidden until the script shows it.
 fn filter(text: &mut String, report: &Report) {
     text.push_str("<form class=\"filter\" hidden>\n<fieldset><legend>Severity</legend>");
     for verdict in Verdict::ALL.iter().rev() {
@@ -305,7 +305,7 @@ fn badge(word: &str) -> String {
     format!("<span class=\"badge {class}\">{word}</span>")
 }
 
-/// Returns the name of the property in `dataset`.
+/// Returns the name of the axis's property in `dataset`.
 fn data_name(axis: Axis) -> String {
     let mut name = String::new();
     for (at, part) in axis.as_str().split('-').enumerate() {

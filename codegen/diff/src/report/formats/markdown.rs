@@ -11,7 +11,7 @@ use crate::report::judgement::{Judged, Suppressed};
 
 /// The maximum number of characters in a comment on GitHub. We count bytes, which are never fewer.
 const LIMIT: usize = 65_536;
-/// The number of bytes that lists leave for the following text.
+/// The number of bytes that lists leave free for the text after them.
 const RESERVE: usize = 1_024;
 /// The number of items of a list that are not collapsed.
 const OPEN: usize = 10;
@@ -85,7 +85,7 @@ fn section(text: &mut String, title: &str, items: &[String], open: usize) {
             let _ = writeln!(text, "- … and {left} more that do not fit in a comment");
             break;
         }
-        // A name begins with an empty line, unless there is one.
+        // The name before a group begins with an empty line, which is dropped if one is there already.
         text.push_str(if text.ends_with("\n\n") { item.trim_start_matches('\n') } else { item });
         left -= 1;
     }

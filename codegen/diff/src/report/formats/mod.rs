@@ -1,7 +1,6 @@
-//! The formats of reports: `text` for a terminal, `json` for programs, `markdown` for a comment on a pull request, `html` for
-//! people,
-//! `github` for workflow commands, `sarif` for code scanning and `junit` for test reports. `format` chooses one. `changelog` writes
-//! what users have to do.
+//! The formats of reports: `text` for a terminal, `json` for programs, `markdown` for a comment on a pull request,
+//! `html` for people, `github` for workflow commands, `sarif` for code scanning and `junit` for test reports. `format`
+//! chooses one. `changelog` writes what users have to do.
 
 mod changelog;
 mod format;

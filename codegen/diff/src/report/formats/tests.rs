@@ -19,7 +19,7 @@ use crate::report::contents::Report;
 use crate::report::judgement::{FailOn, Judged, Judgement, Suppressed};
 use crate::report::source::Source;
 
-/// One that always breaks, one whose new messages are dangerous, and one that never breaks.
+/// A rule that always breaks, one whose new messages are dangerous, and one that never breaks.
 const RULES: [Rule; 3] = [Rule::TypeChanged, Rule::ErrorCodeAdded, Rule::DocumentationChanged];
 
 /// Creates a finding of one of the rules, sent by the client.
@@ -116,7 +116,7 @@ struct Border {
     lines: Option<usize>,
     /// What the escaped text must not contain.
     forbidden: &'static [&'static str],
-    /// Whether Markdown may read it.
+    /// Whether the text may be read as Markdown.
     markdown: bool,
 }
 
@@ -156,7 +156,7 @@ fn nothing_foreign_crosses_a_border_unescaped() {
             );
             assert!(!forbidden.iter().any(|part| text.contains(part)), "{shown}");
             assert_eq!(if *markdown { active(&text) } else { Vec::new() }, [""; 0], "{shown}");
-            // The others are parts of a line, or go to a file.
+            // The output of the others is a part of a line, or goes to a file.
             let is_log = !markdown && !["HTML", "terminal"].contains(name);
             assert!(!is_log || !has_command(&text), "{shown}");
         }
@@ -286,7 +286,7 @@ fn official_sarif() -> Option<jsonschema::Validator> {
         return None;
     };
     let mut schema: Value = serde_json::from_str(&schema).expect("JSON");
-    // The pattern of languages has an unbalanced bracket, which is not a regular expression of ECMA-262.
+    // The pattern for languages has an unbalanced bracket, so it is not a valid regular expression in ECMA-262.
     for definition in ["run", "toolComponent"] {
         let language = schema["definitions"][definition]["properties"]["language"].as_object_mut();
         language.expect("a schema").remove("pattern");

@@ -14,7 +14,7 @@ use crate::report::judgement::Judged;
 pub struct TextOptions {
     /// Whether to show compatible and suppressed findings as well.
     pub all: bool,
-    /// Whether to colour.
+    /// Whether to use colours.
     pub color: bool,
 }
 

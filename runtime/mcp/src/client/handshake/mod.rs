@@ -3,9 +3,9 @@
 //! A client that supports modern and legacy revisions sends `server/discover` first. It falls back to `initialize`
 //! unless the response can only come from a modern server. [`probe_outcome`] makes this decision for all transports.
 //!
-//! * `options` are the [`ConnectOptions`], `error` is the [`HandshakeError`].
+//! * `options` defines [`ConnectOptions`], and `error` defines [`HandshakeError`].
 //! * `probe` interprets the response to `server/discover`. `negotiate` sends the requests of the handshake.
-//! * `start` tells streams from processes, which can be restarted.
+//! * `start` distinguishes streams from processes, which can be restarted.
 
 mod error;
 mod negotiate;

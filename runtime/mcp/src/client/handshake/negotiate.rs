@@ -89,7 +89,7 @@ fn may_be_modern(error: &HandshakeError, start: Start) -> bool {
     }
 }
 
-/// Only modern servers list the supported revisions in an error.
+/// Returns whether an error lists the supported revisions, which only errors of modern servers do.
 fn names_supported(error: &HandshakeError) -> bool {
     matches!(error, HandshakeError::Call(CallError::ErrorResponse(error)) if supported(error).is_some())
 }

@@ -18,18 +18,17 @@ pub struct ConnectOptions {
     /// Rules for the results of modern revisions.
     pub result_rules: ResultRules,
     /// How long to wait for the response to `server/discover` before the server counts as silent. Defaults to 30
-    /// seconds: a cold start through a package manager can take more than 15. For a server started by
-    /// [`connect_command`](crate::ClientBuilder::connect_command), five seconds is the most, since its process is known
-    /// to run.
+    /// seconds: a cold start through a package manager can take more than 15. At most five seconds for a server started
+    /// by [`connect_command`](crate::ClientBuilder::connect_command), since its process is known to run.
     pub discover_timeout: Duration,
     /// Whether to send `initialize` to a silent server. If `false`, connecting fails. `None`, the default, means
     /// `false` over HTTP, where legacy servers do respond to `server/discover`, and `true` otherwise.
     ///
     /// A response to `server/discover` still decides if it arrives before the one to `initialize`. If the server
-    /// rejects `initialize`, the client waits for another timeout.
+    /// rejects `initialize`, the client waits for `server/discover` once more, as long as before.
     pub silence_is_legacy: Option<bool>,
     /// The revision of an earlier connection to this server, from [`Client::revision`](crate::Client::revision). The
-    /// client tries it first, which saves a legacy server the `server/discover`.
+    /// client tries it first, so that a legacy server is not sent `server/discover`.
     pub known_revision: Option<Revision>,
     /// Whether to verify a known modern revision with `server/discover`. Defaults to `true`. If `false`, connecting
     /// sends nothing, and the client has no peer info. If the server has dropped the revision, the first request fails;
@@ -58,13 +57,13 @@ impl ConnectOptions {
 
 #[cfg(feature = "stdio")]
 impl ConnectOptions {
-    /// The known revision, if the client supports it.
+    /// Returns the known revision, if the client supports it.
     fn accepted_known(&self) -> Option<Revision> {
         self.known_revision.filter(|known| self.local_info.revisions.contains(known))
     }
 
-    /// The revision to try after the server has exited, because it may insist on `initialize` as the first request.
-    /// `None` if that was already the case.
+    /// Returns the revision to try after the server has exited, because it may insist on `initialize` as the first
+    /// request. `None` if `initialize` was the first request already.
     pub(crate) fn legacy_fallback(&self) -> Option<Revision> {
         self.local_info.revisions_of_kind(true).next().filter(|_| self.first_method() == "server/discover")
     }

@@ -52,7 +52,7 @@ pub fn probe_outcome(ours: &[Revision], response: &Result<Json, CallError>) -> P
     }
 }
 
-/// Only modern servers respond with these errors.
+/// Returns whether an error can only come from a modern server.
 pub(super) fn is_modern_rejection(error: &ErrorObject) -> bool {
     matches!(error.code.0, protocol::errors::HEADER_MISMATCH | protocol::errors::MISSING_CAPABILITY)
 }
@@ -61,7 +61,7 @@ fn knows_legacy(versions: &[String]) -> bool {
     versions.iter().any(|version| version.parse().is_ok_and(Revision::is_legacy))
 }
 
-/// The supported revisions from a modern server's result of `server/discover`.
+/// Returns the supported revisions from a modern server's result of `server/discover`.
 pub(super) fn listed(response: &Result<Json, CallError>) -> Option<Vec<String>> {
     match response {
         Ok(result) => {

@@ -1,4 +1,4 @@
-//! How a connection starts.
+//! Whether a client connects over streams or to a process.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) enum Start {
 }
 
 impl Start {
-    /// How long a server may be silent before it is also sent `initialize`.
+    /// Returns how long a server may be silent before it is also sent `initialize`.
     pub(super) fn patience(self, discover_timeout: Duration) -> Duration {
         match self {
             Self::Streams => discover_timeout,

@@ -1,6 +1,6 @@
 //! The process group of a server and the processes that it starts.
 //!
-//! The process-wrap crate is no alternative: it waits only for this process's own children, not for a server whose
+//! The process-wrap crate is not an alternative: it waits only for this process's own children, not for a server whose
 //! launcher has exited, and it signals a group that has ended, whose ID another group may have by then.
 
 use std::io;

@@ -38,7 +38,7 @@ struct Shared {
 
 #[derive(Clone, Copy, Debug)]
 struct Exit {
-    /// `None` if waiting for the process failed.
+    /// The exit status. `None` if waiting for the process failed.
     status: Option<ExitStatus>,
     /// Whether the process exited without being asked to.
     is_unexpected: bool,
@@ -68,7 +68,7 @@ impl Shared {
 }
 
 impl Process {
-    /// Starts a server, and the task on `tracker` that stops it. The incoming stream yields an error if the process
+    /// Starts a server, and a task on `tracker` that will stop it. The incoming stream yields an error if the process
     /// fails without being asked to exit.
     pub(crate) fn start(
         command: &mut Command,
@@ -130,7 +130,7 @@ impl Process {
         exit.wait_for(Option::is_some).await.ok().and_then(|exit| *exit)
     }
 
-    /// Why the output has ended. `None` if the process succeeded or was asked to exit.
+    /// Returns why the output has ended. `None` if the process succeeded or was asked to exit.
     async fn failure(&self) -> Option<io::Error> {
         let status = self.unexpected_exit().await?;
         let exited = ServerExited { program: self.program().to_owned(), status, output: self.output() };
@@ -143,7 +143,7 @@ impl Process {
     }
 }
 
-/// A server started by the client failed during the connection. [`CallError::downcast_ref`] finds this in
+/// A server that the client had started exited while it was connected. [`CallError::downcast_ref`] finds this in
 /// [`CallError::ConnectionFailed`].
 ///
 /// [`CallError::ConnectionFailed`]: mcpgen_runtime::CallError::ConnectionFailed
@@ -175,8 +175,8 @@ struct InputWriter {
 const AFTER_EXIT: Duration = Duration::from_millis(100);
 
 impl InputWriter {
-    /// Usually, a write fails because the process has exited. Reading its output then fails with the exit status, so this
-    /// delays the error of the write, which only says that the pipe is broken.
+    /// Usually, a write fails because the process has exited. Reading its output then fails with the exit status, so
+    /// this delays the error of the write, which only says that the pipe is broken.
     fn poll<T>(
         &mut self,
         context: &mut Context<'_>,

@@ -154,7 +154,7 @@ async fn the_client_finds_tools_that_are_added_after_the_handshake() {
     for result in futures_util::future::join_all(calls).await {
         assert_eq!(result.expect("a result").is_error, None);
     }
-    // The support is remembered, although the list itself is not cached.
+    // The client remembers that the tool requires a task, although it does not cache the list.
     let before = lists.load(Ordering::SeqCst);
     assert!(before > 1);
     client.call_tool("late", Default::default()).await.expect("a result");

@@ -63,7 +63,7 @@ async fn ask_both(context: RequestContext) -> Result<String, ToolError> {
     Ok(format!("{:?} {:?}", first?.action, second?.action))
 }
 
-/// Asks with its result until the answer is `accept`.
+/// Asks by returning input requests, until the answer is `accept`.
 async fn insist(context: RequestContext) -> Result<String, ToolError> {
     let answer = context.input::<ElicitRequest>("answer")?;
     if answer.is_some_and(|answer| answer.action == ElicitResultAction::Accept) {

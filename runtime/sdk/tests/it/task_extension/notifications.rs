@@ -17,7 +17,7 @@ async fn notifies_subscribers_of_each_status_in_full() {
     for key in ["first", "second"] {
         loop {
             let notification = remote.receive().await;
-            // The responses and the notifications have no order.
+            // Responses and notifications may arrive in any order.
             if notification.get("method").is_none() {
                 continue;
             }

@@ -38,7 +38,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Makes a handshake if the dialect has one, and a first call, whose response becomes the template.
+    /// Performs the handshake if the dialect has one, and makes a first call, whose response becomes the template.
     pub async fn open(
         reader: impl AsyncRead + Unpin + 'static,
         writer: impl AsyncWrite + Unpin + 'static,

@@ -1,5 +1,5 @@
-//! A replica of the echo server. Its sessions are in Redis if an argument is its URL, and otherwise in memory stores.
-//! Prints its port.
+//! A replica of the echo server. Keeps its sessions in Redis if an argument gives the URL of a Redis server, and
+//! otherwise in in-memory stores. Prints its port.
 
 use std::error::Error;
 

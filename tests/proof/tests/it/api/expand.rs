@@ -74,7 +74,8 @@ fn parts(tokens: TokenStream) -> Vec<Part> {
                     Some(TokenTree::Ident(fragment)) if is_punct(tokens.get(at + 2), ":") => Some(fragment.to_string()),
                     _ => None,
                 };
-                // In a body, a type or a trait can follow, as in `$name: impl Into<T>` and `$type: Into<T>`.
+                // In a macro's body, a type or a trait can follow the colon, as in `$name: impl Into<T>` and
+                // `$type: Into<T>`.
                 let is_fragment = |name: &String| name != "impl" && name.starts_with(char::is_lowercase);
                 let fragment = fragment.filter(is_fragment);
                 at += if fragment.is_some() { 4 } else { 2 };

@@ -30,7 +30,8 @@ struct Side {
     messages: BTreeMap<String, bool>,
 }
 
-/// The definitions that `diff` calls compatible, by the indices of the sender's and the reader's revision.
+/// The definitions that `diff` calls compatible, by the indices of the revisions that documents are converted from and
+/// to.
 type Compatible = BTreeMap<(usize, usize), BTreeSet<String>>;
 
 #[derive(Debug, Default)]

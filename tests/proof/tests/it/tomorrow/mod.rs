@@ -1,8 +1,8 @@
 //! Imports a revision that does not exist yet into a copy of the workspace, and generates its types. Without changes to
 //! the runtime, servers and clients must support it as well as all others.
 //!
-//! The copy is compiled only if `MCPGEN_THOROUGH` is set. A program then uses the new revision, and those tests of the
-//! runtime that run for every revision run. Most others test a certain revision as the newest one.
+//! The copy is compiled only if `MCPGEN_THOROUGH` is set. A program then uses the new revision, and the runtime's tests
+//! that cover every revision run. Most other tests expect a certain revision to be the newest one.
 
 mod schema;
 
@@ -106,7 +106,7 @@ fn with_members(manifest: &str) -> String {
     let workspace = manifest["workspace"].as_table_mut().expect("a table");
     workspace.insert("members".to_owned(), members.to_vec().into());
     workspace.insert("exclude".to_owned(), exclude.to_vec().into());
-    // Most of its packages are not in the copy.
+    // The profiles name packages, most of which are not in the copy.
     manifest.remove("profile");
     manifest.to_string()
 }

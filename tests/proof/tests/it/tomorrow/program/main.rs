@@ -21,7 +21,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     conversions_know_the_changes()
 }
 
-/// A server with the types of today serves clients of every revision, by means of the tables.
+/// A server with the types of today serves clients of every revision, with the help of the conversion tables.
 async fn a_server_serves_clients(revision: Revision) -> Result<(), Box<dyn Error>> {
     let tool = Tool::new("greet", ToolInputSchema::new()).with_title("Greet");
     let server = Server::builder("server", "1")
