@@ -91,8 +91,8 @@ impl Number {
 
 /// Returns the double nearest to a JSON number. It is infinite if the number is out of range.
 pub(crate) fn parse_double(text: &str) -> Option<f64> {
-    // `str::parse` limits exponents to about 65,536. Only a number with as many digits could compensate for a greater
-    // one.
+    // `str::parse` limits exponents to about 65,536. That is wrong only for numbers with about as many digits, since
+    // fewer digits cannot bring a greater exponent back into range.
     if text.len() < 60_000 { text.parse().ok() } else { parse_long_double(text) }
 }
 

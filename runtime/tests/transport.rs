@@ -266,7 +266,7 @@ fn classifies_messages_and_keeps_what_it_has_parsed() {
         let mut message = Inbound::new(bytes.to_vec());
         assert_eq!((message.size(), message.is_batch()), (bytes.len(), *expected == "batch"));
         assert_eq!(message.clone().into_bytes().expect("not parsed"), *bytes);
-        // The second time, the message is parsed already.
+        // The second time, the message is already parsed.
         for _ in 0..2 {
             let found = match message.frame() {
                 Ok(Frame::One(envelope)) if envelope.is_request() => "one request".to_owned(),

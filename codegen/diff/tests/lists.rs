@@ -585,7 +585,7 @@ fn long_names_of_items_are_shortened() {
     }
 }
 
-/// Nobody has approved a new tool yet, nor its texts.
+/// Nobody has approved a new tool or its texts yet.
 #[test]
 fn new_tools_concern_trust() {
     let new =

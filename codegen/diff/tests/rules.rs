@@ -337,7 +337,7 @@ fn examples_have_the_verdicts_of_their_rules() {
     }
 }
 
-/// A member that was one of several values and is now a constant, and the reverse.
+/// A member that was one of several values and is now a constant, and vice versa.
 #[test]
 fn constants_are_compared_with_values() {
     let object = |values: &str| {

@@ -166,7 +166,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// Removes those local definitions of a definition to which nothing refers any more.
+/// Removes a definition's local definitions that nothing refers to any more.
 fn remove_unused(definition: &mut Json) {
     let Json::Object(members) = definition else { return };
     for container in ["$defs", "definitions"] {

@@ -1,5 +1,5 @@
-//! The frame of all pages of the site: the bar with the search, one style sheet, and a policy that forbids foreign
-//! requests.
+//! The frame of all pages of the site: the bar with the search, one style sheet, and a policy that forbids requests to
+//! other hosts.
 
 use mcpgen_diff::html::{Page, STYLE, escape};
 

@@ -99,7 +99,7 @@ impl DiffArgs {
         let subject = if self.tools { Subject::Lists } else { Subject::Schemas };
         let policy = Policy::find(self.config.as_deref(), subject)?;
         let baseline = self.baseline.as_deref().map(Baseline::read).transpose()?;
-        // An unknown axis fails early, although it is only known later whether the schemas have messages.
+        // Reject unknown axes before reading the schemas. Which axes apply is known only afterwards.
         self.axes(if self.tools { Subject::Lists } else { Subject::Documents })?;
         let mapping = self.protocol.as_deref().map(Mapping::read).transpose()?;
         let compared = Compared::read(subject, (&self.old, &self.new), mapping.as_ref(), |revision, documented| {

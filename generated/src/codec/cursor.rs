@@ -18,8 +18,7 @@ use super::{Decode, Literal};
 
 /// One value in a [`Document`], ready to be decoded.
 ///
-/// Copying a cursor is cheap, and reading does not change it. Skipping a value takes constant time, whatever its size
-/// is.
+/// Copying a cursor is cheap, and reading does not change it. Skipping a value takes constant time, whatever its size.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
     pub(super) document: &'a Document<'a>,
@@ -65,7 +64,7 @@ impl<'a> Cursor<'a> {
         self.token().entries()
     }
 
-    /// Marks the object as the body of a message, whose version and method are checked already.
+    /// Marks the object as the body of a message, whose version and method are already checked.
     pub(crate) fn body(self) -> Self {
         Self { is_body: true, ..self }
     }

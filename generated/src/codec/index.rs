@@ -218,7 +218,7 @@ impl<'a> Document<'a> {
         if document.tokens.capacity() > 2 * document.tokens.len() + MAX_REUSED {
             document.tokens.shrink_to_fit();
         }
-        // The memory must be bounded. Tests rely on this assertion.
+        // The size of the index must be bounded by that of the text. Tests rely on this assertion.
         debug_assert!(document.tokens.capacity() <= 2 * document.text.len() + 8);
         Ok(document)
     }

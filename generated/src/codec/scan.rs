@@ -146,8 +146,8 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
     }
 }
 
-/// Reserves room for more entries, assuming that the rest of a text of `length` bytes is like the part before `at`. If
-/// a large index doubled, it would take up to three times its size.
+/// Reserves room for more entries, assuming that the rest of a text of `length` bytes is like the part before `at`.
+/// Doubling the capacity of a large index would need up to three times its memory while it is copied.
 #[cold]
 fn grow(tokens: &mut Vec<Token>, at: usize, length: usize) {
     let rest = tokens.len().saturating_mul(length - at) / at.max(1);
@@ -201,7 +201,7 @@ fn name(bytes: &[u8], at: usize, tokens: &mut Vec<Token>, found: &mut Scanned) -
 #[inline(always)]
 fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, SyntaxError> {
     let mut end = start;
-    // Short strings are fast.
+    // A fast path for short strings.
     for _ in 0..4 {
         let Some(word) = word_at(bytes, end) else { break };
         let special = special(word);

@@ -382,7 +382,7 @@ impl Walk {
         self.value(value.encode(), ANY, member.content, path)
     }
 
-    /// If the target has no lists, converts a list of one element as that element.
+    /// If the target has no lists, converts a list with a single element as if it were that element.
     fn unwrapped(&mut self, node: Node<'_>, from: TypeId, to: TypeId, path: &Path<'_>) -> Written {
         if Shape::of(to).has_arrays() {
             return self.value(node, from, to, path);

@@ -102,7 +102,7 @@ impl Json {
     ///
     /// # Errors
     ///
-    /// Returns an error if the value is nested too deeply or its text is not JSON. The second happens only if a type
+    /// Returns an error if the value is nested too deeply or its text is not JSON. The latter happens only if a type
     /// has encoded invalid JSON.
     pub fn read<R>(&self, read: impl FnOnce(Cursor<'_>) -> R) -> Result<R, Error> {
         match &self.0 {

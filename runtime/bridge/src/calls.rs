@@ -164,7 +164,7 @@ impl Calls {
         let mut suspended = self.suspended.lock();
         let expired = suspended.remove_expired(Instant::now());
         if !expired.is_empty() {
-            // Dropping a call cancels it, which is done without the lock.
+            // Dropping a call cancels it, which is done without holding the lock.
             drop(suspended);
             drop(expired);
             suspended = self.suspended.lock();

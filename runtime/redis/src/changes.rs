@@ -72,7 +72,7 @@ impl Published {
     }
 }
 
-/// The last change read, and how far the counter has got.
+/// The number of the last change that was read, and the highest number that is known to exist.
 struct Position {
     last: u64,
     known: u64,

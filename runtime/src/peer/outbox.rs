@@ -86,7 +86,7 @@ impl Outbox {
         match Arc::clone(&self.room).try_acquire_many_owned(self.size(&message)) {
             Ok(room) => {
                 message.permit = Some(self.permit(room));
-                // Fails if the writer has ended, and then the message is not needed.
+                // This fails only if the writer has ended, and then nobody needs the message.
                 let _ = self.lines.send(Some(message));
                 Ok(())
             }

@@ -68,7 +68,7 @@ impl Inbound {
     }
 
     /// Returns the bytes if they cannot be a message, such as a log line on the same stream, even if it is JSON.
-    /// Returns `None` if they may be one, or are parsed already.
+    /// Returns `None` if they may be one, or are already parsed.
     #[must_use]
     pub fn stray(&self) -> Option<&[u8]> {
         let text = self.bytes.trim_ascii_start();

@@ -41,7 +41,7 @@ pub struct TasksExtension {
 }
 
 impl TasksExtension {
-    /// Creates the extension. Store, limits and owners are those of `tasks`.
+    /// Creates the extension. It uses the store, limits and owners of `tasks`.
     #[must_use]
     pub fn new(tasks: Tasks) -> Self {
         Self { tasks }

@@ -102,7 +102,7 @@ impl ToolRunner for TaskRunner {
     }
 
     fn run(&self, call: ToolInvocation) -> Result<ResponseFuture, ErrorObject> {
-        // A tool that was added to a running server does not declare tasks.
+        // Adding a tool to a running server does not declare tasks, so the server may not support them.
         let Some(extension) = ServerTasks::of(call.server()) else { return Ok(call.call()) };
         let context = call.context().clone();
         if may_run_as_task(context.revision(), CallToolRequest::METHOD) {

@@ -1,4 +1,4 @@
-//! Counts instructions instead of time, because other work of the machine does not affect the counts.
+//! Counts instructions instead of time, because other work on the machine does not affect the counts.
 
 use std::env;
 use std::process::Command;

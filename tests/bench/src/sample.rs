@@ -1,4 +1,4 @@
-//! Measures contenders in turn, so that other work of the machine affects all of them equally. Computes medians.
+//! Measures contenders in turn, so that other work on the machine affects all of them equally. Computes medians.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
 //! Compares the checks that types have beyond their shapes, as a whole: looks for values that the old schema accepts
-//! and the new one refuses, or the reverse.
+//! and the new one refuses, or vice versa.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -69,7 +69,8 @@ impl Values<'_> {
         self.as_a_whole(old, new, message, site, outcome) || was_undecided
     }
 
-    /// Compares types whose parts cannot be compared. Returns whether they accept the same values.
+    /// Compares types as a whole, because their parts cannot be compared one by one. Returns whether they accept the
+    /// same values.
     pub(super) fn as_a_whole(
         &self,
         old: &Type,
@@ -119,8 +120,8 @@ pub(super) fn rule_of(answers: &[Answer; 2]) -> Option<Rule> {
     rule_of_whole(answers.each_ref().map(|it| it.verdict == Verdict::Compatible))
 }
 
-/// Returns the rule for values that are compared as a whole, given whether the new version accepts what the old one
-/// does, and the reverse.
+/// Returns the rule for values that are compared as a whole, given whether the new version accepts everything that the
+/// old one accepts, and vice versa.
 pub(super) fn rule_of_whole(accepts_all: [bool; 2]) -> Option<Rule> {
     match accepts_all {
         [true, true] => None,

@@ -123,7 +123,7 @@ impl<'p> Values<'p> {
     }
 
     /// Compares the content of a named member in one version with that of unnamed members in the other. Returns whether
-    /// the version with the name accepts the content of the other, and the reverse.
+    /// the version with the name accepts the content of the other, and vice versa.
     fn both_fit(&self, version: Version, content: &Content, rest: &Type) -> (bool, bool) {
         let there = if version == Version::New { self.old } else { self.new };
         match content {

@@ -25,7 +25,7 @@ pub(super) struct Values<'p> {
     pub(super) has_64_bit_readers: bool,
     pub(super) known: Known,
     pub(super) effort: Rc<Effort>,
-    /// The last pairs of types that were compared as checks.
+    /// A cache of the pairs of types that were compared as checks.
     pub(super) as_checks: RefCell<HashMap<(Type, Type, bool), Rc<Versions>>>,
     /// The types of whole messages, with their kinds.
     pub(super) messages: [HashMap<TypeId, Option<MessageKind>>; 2],

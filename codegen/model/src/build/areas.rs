@@ -160,7 +160,7 @@ fn reachable(uses: &[Vec<TypeId>], roots: Vec<TypeId>, messages: &BTreeSet<TypeI
 }
 
 /// Returns the area that uses a type. If several areas use it, one whose name is part of the type's name wins, such as
-/// `tools` for `ToolUse`. Otherwise, it is [`COMMON`].
+/// `tools` for `ToolUse`. If there is none, returns [`COMMON`].
 fn area_of(def: &TypeDef, users: &BTreeSet<String>) -> String {
     if users.len() == 1 {
         return users.iter().next().expect("one area").clone();

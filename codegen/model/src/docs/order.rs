@@ -89,7 +89,7 @@ fn ordered(def: &TypeDef) -> Vec<String> {
     }
 }
 
-/// Returns the constants, which an order may list. Otherwise, they come first.
+/// Returns the constants. An order may list them; those that it does not list come first.
 fn constants(def: &TypeDef) -> Vec<String> {
     let Shape::Struct(body) = &def.shape else { return Vec::new() };
     let constants = body.members.iter().filter(|member| member.constant().is_some());

@@ -133,7 +133,7 @@ impl Search<'_> {
         Ok(Outcome::found(Json::Array(values)))
     }
 
-    /// Solves the items so that two of them are equal.
+    /// Solves the items so that at least two of them are equal.
     fn with_pair(&mut self, items: &[Goal]) -> Result<Outcome, Reason> {
         let mut unknown = None;
         for first in 0..items.len() {

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::json_types::JsonTypes;
 use crate::normal::{Kind, Schema};
 
-/// If a schema has no `type`, its variants have this order.
+/// The order of the variants of a schema without `type`.
 const TYPES: &[&str] = &["null", "boolean", "number", "string", "array", "object"];
 
 const MAX_VALUES: usize = 5_000;

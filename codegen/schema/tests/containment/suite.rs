@@ -7,8 +7,8 @@ use mcpgen_schema::{Dialect, Json};
 
 use super::{SHARED, ask, read, validator};
 
-/// Groups that interpret keywords differently: `format` and content are assertions, and `\d` and `\w` match beyond
-/// ASCII.
+/// Groups that interpret keywords differently: `format` and the keywords for content are assertions, and `\d` and `\w`
+/// match beyond ASCII.
 const OTHER_MEANINGS: [&str; 3] = ["/optional/format/", "/optional/content.json", "/optional/unicode.json"];
 
 /// Questions whose expected answer is wrong. The suite derives them from a schema and its negation. In these, the

@@ -17,7 +17,7 @@ use crate::store::{EntryKind, StoreKey};
 pub(super) struct Identification {
     pub(super) id: String,
     pub(super) authentication: ClientAuthentication,
-    /// The registered method. `None` lets the client choose by the metadata.
+    /// The registered method. `None` lets the client choose one that the metadata lists.
     pub(super) method: Option<String>,
 }
 

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 pub struct Identity {
     /// The token's issuer.
     pub issuer: String,
-    /// The user or, if the client acts on its own behalf, the client. Unique for the issuer.
+    /// The user or, if the client acts on its own behalf, the client. Unique per issuer.
     pub subject: String,
     /// The client that the token was issued to.
     pub client_id: Option<String>,

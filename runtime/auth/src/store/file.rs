@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use super::entry::{CredentialStore, StoreError, StoreKey, StoreLock};
 use crate::util::sha256;
 
-/// How long to wait for an entry's lock, whose holder waits for the authorization server.
+/// How long to wait for an entry's lock. Its holder may be waiting for the authorization server.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 

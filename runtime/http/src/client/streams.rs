@@ -60,7 +60,7 @@ impl TransportState {
                 }
                 // The next attempt may succeed.
                 Err(error) if error.is_transient() => {}
-                // The session is lost, and the request with it, which the server may have executed.
+                // The session is lost, and so is the response to the request, which the server may have executed.
                 Err(HttpError::Status { status: StatusCode::NOT_FOUND, .. }) if session_headers.session.is_some() => {
                     self.replace_session(&session_headers.session).await?;
                     return Err(HttpError::NoResponse { last_event: events.last_data });
@@ -94,7 +94,7 @@ impl TransportState {
 
     /// Opens the session's GET stream, keeps it open until the session is replaced, and closes that of the previous
     /// session. Requests wait up to [`OPENING`] for the stream to open, because the server's messages may be lost
-    /// before.
+    /// before that.
     pub(super) fn open_get_stream(self: &Arc<Self>) -> BoxFuture<'static, ()> {
         let (this, listening) = (Arc::clone(self), self.closing.child_token());
         let session_headers = {

@@ -318,7 +318,7 @@ impl EndpointState {
         if must_be_removed && let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let session = Arc::clone(session);
             runtime.spawn(async move {
-                // If this fails, the session expires.
+                // If this fails, the session expires later on its own.
                 let _ = replicas.sessions.remove(&session.id).await;
             });
         }

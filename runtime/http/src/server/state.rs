@@ -63,7 +63,7 @@ pub(super) enum Found {
 pub(super) struct RemoteHome {
     pub(super) session: String,
     pub(super) replica: Arc<str>,
-    /// Whether this replica remembered it. It may no longer run the session.
+    /// Whether `replica` comes from the cache, and so may no longer run the session.
     pub(super) is_remembered: bool,
 }
 

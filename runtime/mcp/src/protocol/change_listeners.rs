@@ -29,7 +29,7 @@ impl ChangeListeners {
     }
 
     pub(crate) fn call(&self, method: &str, params: Option<&Json>) {
-        // Called without the lock, because a callback may drop a listener.
+        // Called without holding the lock, because a callback may drop a listener.
         let callbacks: Vec<Callback> = self.0.lock().callbacks.values().cloned().collect();
         for callback in callbacks {
             callback(method, params);

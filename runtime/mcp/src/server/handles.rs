@@ -135,7 +135,7 @@ impl<T> Handles<T> {
         if expired.is_empty() {
             return values;
         }
-        // Dropping values may take time, so do it without the lock.
+        // Dropping values may take time, so do it without holding the lock.
         drop(values);
         drop(expired);
         self.values.lock()

@@ -68,12 +68,13 @@ impl<T: Entry> Registry<T> {
     /// Adds an entry, or replaces the one with the same key.
     pub(super) fn set(&self, entry: T) {
         let replaced = self.entries.write().insert(entry.key().to_owned(), Arc::new(entry));
-        // Dropped without the lock; see `remove`.
+        // Drop it only after the lock is released; see `remove`.
         drop(replaced);
         self.is_declared.store(true, Ordering::Release);
     }
 
-    /// Removes an entry and returns it. Drop it without the lock, because dropping a handler may run any code.
+    /// Removes an entry and returns it. Do not hold the lock when you drop it, because dropping a handler may run any
+    /// code.
     pub(super) fn remove(&self, key: &str) -> Option<Arc<T>> {
         self.entries.write().remove(key)
     }
@@ -141,7 +142,7 @@ impl<T: Entry> Registry<T> {
         self.is_declared.store(true, Ordering::Release);
     }
 
-    /// Returns whether the list is served. It still is after it has become empty.
+    /// Returns whether the list is served. It stays so after its last entry is removed.
     pub(super) fn is_declared(&self) -> bool {
         self.is_declared.load(Ordering::Acquire)
     }

@@ -38,7 +38,7 @@ pub(super) struct Observer {
 }
 
 enum Clock {
-    /// Since the connection began.
+    /// The time since the connection began.
     Elapsed(Instant),
     /// The number of a line in a log.
     Line(usize),

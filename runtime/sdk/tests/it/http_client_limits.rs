@@ -203,7 +203,7 @@ async fn begins_a_session_immediately_after_a_response() {
 
 #[tokio::test]
 async fn limits_sessions_that_a_stream_loses() {
-    // The stream of each session opens and ends, and cannot be opened again.
+    // In each session, the stream opens once, ends at once, and cannot be opened again.
     let opened = Arc::<Mutex<HashSet<String>>>::default();
     let server = Sessions::start(move |received| {
         let response =

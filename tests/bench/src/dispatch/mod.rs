@@ -94,7 +94,7 @@ macro_rules! server {
 server!(InProcess, thread_cpu());
 server!(Process, Ok(Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC)?)));
 
-/// Returns the CPU time that this thread has used, which excludes other work of the machine.
+/// Returns the CPU time that this thread has used, which excludes other work on the machine.
 fn thread_cpu() -> Result<Duration> {
     Ok(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?.into())
 }
@@ -117,7 +117,7 @@ impl Measured {
     }
 }
 
-/// Measures the servers in turn, so that other work of the machine affects all of them equally.
+/// Measures the servers in turn, so that other work on the machine affects all of them equally.
 fn measure<S: Server>(mut servers: Vec<(&'static str, S)>, quick: bool) -> Result<Vec<(&'static str, Measured)>> {
     let (turns, single, many) = if quick { (21, 50, 256) } else { (301, 100, 512) };
     let mut measured: Vec<Measured> = servers.iter().map(|_| Measured::default()).collect();

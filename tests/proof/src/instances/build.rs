@@ -153,7 +153,7 @@ impl<'s> Builder<'s> {
             if let Some(Value::String(reference)) = part.keyword("$ref") {
                 let target = self.source.schema.pointer(reference.trim_start_matches('#'));
                 let target = target.unwrap_or_else(|| panic!("the schema has no {reference}"));
-                // The schema already applies.
+                // Skip a schema that already applies.
                 if !plain.iter().chain(&open).any(|part: &Part<'_>| std::ptr::eq(part.schema, target)) {
                     open.push(Part::new(target));
                 }

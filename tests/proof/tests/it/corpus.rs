@@ -111,7 +111,7 @@ impl Goal {
         fits && self.target().accepts(document)
     }
 
-    /// Returns the shortest of a few documents that cover the goal, or `None` if it finds none.
+    /// Tries up to 220 documents. Returns the shortest of the first 20 that cover the goal, or `None` if none does.
     fn seed(&self) -> Option<String> {
         let own = (0..200).map(|index| self.target().instance(0, index));
         let of_member = (0..20).filter_map(|index| match &self.content {

@@ -145,8 +145,8 @@ fn leaves(tree: &UseTree, path: &mut ModulePath, leaf: &mut impl FnMut(String, M
     }
 }
 
-/// Returns the path from the root of the crate. A path that begins with `crate`, `self` or `super` may be anywhere. Any
-/// other path is relative to the module, unless it leads to another crate.
+/// Returns the path from the root of the crate. A path that begins with `crate`, `self` or `super` may lead to any
+/// module of the crate. Any other path is relative to the module, unless it leads to another crate.
 fn absolute(module: &ModulePath, mut path: ModulePath) -> Option<ModulePath> {
     let mut from = module.clone();
     match path.first()?.as_str() {

@@ -122,7 +122,7 @@ fn well_formed(problem: &Problem, document: &Json, released: bool) -> Result<(),
         let parent = pointer.rsplit('/').nth(1);
         matches!(parent, Some("$defs" | "definitions")) && document.pointer(pointer).is_some()
     });
-    // A fixup may fail because its place does not exist.
+    // A fixup may fail because the mutation removed the place that it changes.
     let fixup = released && problem.why.contains("fixup");
     let faults = [
         (problem.file != FILE, "does not name the file"),

@@ -92,8 +92,8 @@ fn matters(report: &Report, judged: &Judged) -> bool {
     report.subject == Subject::Lists || !about_names
 }
 
-/// Returns what the reader has to do. The reader of a changelog of lists calls the server, so what the server must send
-/// is new to them.
+/// Returns what the reader has to do. The reader of a changelog of lists is a client, which receives what the server
+/// sends and can use it.
 fn action_of(subject: Subject, finding: &Finding) -> Action {
     let is_in_result = subject == Subject::Lists && finding.senders == Senders::from(Side::Server);
     match finding.rule.action() {

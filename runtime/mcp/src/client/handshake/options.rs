@@ -63,7 +63,7 @@ impl ConnectOptions {
     }
 
     /// Returns the revision to try after the server has exited, because it may insist on `initialize` as the first
-    /// request. `None` if `initialize` was the first request already.
+    /// request. `None` if `initialize` was already the first request.
     pub(crate) fn legacy_fallback(&self) -> Option<Revision> {
         self.local_info.revisions_of_kind(true).next().filter(|_| self.first_method() == "server/discover")
     }

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Without the feature `schema_utils`, the crate has no type for all messages of a client. Its documentation uses the
-/// union of requests.
+/// union of requests instead.
 #[cfg(not(feature = "utils"))]
 type ClientMessage = rust_mcp_schema::ClientRequest;
 
