@@ -44,7 +44,8 @@
 //!
 //! A gateway has one [`ServerLink`] for each server of a client, and one [`Downstream`] for the client. A link opens
 //! the connection, which is a [`Relay`], again whenever it has ended. The gateway itself decides which relay gets a
-//! request. The crate `mcpgen-gateway` is such a gateway.
+//! request. With [`Downstream::set_names_tasks`], the IDs of tasks name their server, so a gateway needs no state to find
+//! it. The crate `mcpgen-gateway` is such a gateway.
 //!
 //! # Files
 //!
