@@ -117,7 +117,8 @@ impl<'a> Locator<'a> {
 /// Reads a file in a commit.
 fn git(name: &str, reference: &str, path: &str) -> Result<Vec<u8>, Error> {
     let failed = |why: String| {
-        let help = "the commit must be in this repository and contain the file; in CI, fetch it first (`fetch-depth: 0`)";
+        let help =
+            "the commit must be in this repository and contain the file; in CI, fetch it first (`fetch-depth: 0`)";
         Error::Usage(format!("{name}: {why}\n  help: {help}"))
     };
     let mut git = Command::new("git")
