@@ -95,13 +95,13 @@ mod tests {
             ("code=c&state=s&iss=https%3A%2F%2FAS.example", None, Err("`iss` names another")),
             ("code=c&state=s&iss=https%3A%2F%2Fas.example%3A443", Some(true), Err("`iss` names another")),
             ("error=access_denied&state=s&iss=https%3A%2F%2Fevil.example", None, Err("`iss` names another")),
-            ("code=c", None, Err("`state` is not")),
-            ("code=c&state=t", None, Err("`state` is not")),
+            ("code=c", None, Err("`state` does not")),
+            ("code=c&state=t", None, Err("`state` does not")),
             ("code=c&state=s&state=s", None, Err("occurs twice")),
             ("code=c&code=d&state=s", None, Err("occurs twice")),
             ("state=s", None, Err("`code` is missing")),
             ("error=access_denied&error_description=no&state=s", None, Err("access_denied: no")),
-            ("error=access_denied&state=t", None, Err("`state` is not")),
+            ("error=access_denied&state=t", None, Err("`state` does not")),
         ];
         for (query, advertises_iss, expected) in table {
             let url = format!("http://127.0.0.1:1/callback?{query}").parse().expect("a URL");
