@@ -311,7 +311,7 @@ async fn a_replica_takes_over_sessions() {
 }
 
 /// Sends a message, and returns the stream with the response.
-fn post(address: SocketAddr, session: &str, message: &Value) -> TcpStream {
+pub(crate) fn post(address: SocketAddr, session: &str, message: &Value) -> TcpStream {
     let (body, mut stream) = (message.to_string(), TcpStream::connect(address).expect("a connection"));
     let request = format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
@@ -324,7 +324,7 @@ fn post(address: SocketAddr, session: &str, message: &Value) -> TcpStream {
 }
 
 /// Begins a legacy session, and returns its header.
-fn begin_session(address: SocketAddr, capabilities: &Value) -> String {
+pub(crate) fn begin_session(address: SocketAddr, capabilities: &Value) -> String {
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities,
         "clientInfo": { "name": "raw", "version": "1" } });
     let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });

@@ -17,6 +17,8 @@ mod otel;
 mod peers;
 mod policy;
 mod published;
+#[cfg(all(feature = "redis", unix))]
+mod redis;
 mod reload;
 mod sse;
 mod support;
