@@ -289,8 +289,7 @@ fn compile(originals: &[(String, Json)], seeds: &[u64]) -> Result<(), String> {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().map_err(|error| error.to_string())?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    // With the canonical path, the target folder does not depend on the working directory.
-    let target = root.join("target").join("mutants");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("mutants");
     let manifest = format!(
         "[package]\nname = \"mutants\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nmcpgen-types = {{ path = {:?}, \
          default-features = false, features = [\"pattern\"] }}\nserde = {{ version = \"1\", default-features = false }}\nserde_json = \"1\"\n\n[workspace]\n",
