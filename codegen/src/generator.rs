@@ -12,7 +12,7 @@ use crate::build_script::{include_in_build, instruction};
 use crate::emit::{Options, emit};
 use crate::write::{Changes, sync};
 
-/// The default path of the support core.
+/// The default Rust path of `mcpgen-types` in generated code.
 pub const SUPPORT: &str = "::mcpgen_types";
 
 /// The result of a run.
@@ -35,7 +35,7 @@ pub struct Summary {
     pub types: usize,
     /// The number of types that come from the extended revision.
     pub shared: usize,
-    /// The number of methods, without embedded requests.
+    /// The number of methods, not counting requests that are embedded in results.
     pub methods: usize,
     /// The number of files.
     pub files: usize,
@@ -43,9 +43,9 @@ pub struct Summary {
     pub changed: usize,
     /// Fixups that did not match.
     pub idle_fixups: Vec<&'static str>,
-    /// Message sets that could not keep their usual name, because the schema defines a type with it.
+    /// Unions of messages whose usual name the schema already uses, each with the name it has instead.
     pub renamed_unions: Vec<(&'static str, String)>,
-    /// Messages that nobody sends, because they are in no message set.
+    /// Messages that nobody sends, because no union or other type refers to them.
     pub unsent_messages: Vec<String>,
     /// Definitions named like results that belong to no request. Not filled in for vendored schemas.
     pub unused_results: Vec<String>,
@@ -79,7 +79,7 @@ impl Summary {
 
 /// Generates a module from a schema.
 ///
-/// The schema counts as a draft, whatever its name: fixups that do not match are not errors.
+/// The schema counts as a draft, whatever its name: corrections of known defects (fixups) need not match.
 #[derive(Clone, Debug)]
 pub struct Generator {
     schema: PathBuf,
@@ -133,7 +133,7 @@ impl Generator {
         Generator { base: Some(Base { schema: schema.into(), revision: revision.into() }), ..self }
     }
 
-    /// Sets the path of the support core. Defaults to `::mcpgen_types`.
+    /// Sets the Rust path of `mcpgen-types` in generated code. Defaults to `::mcpgen_types`.
     #[must_use]
     pub fn support(self, path: impl Into<String>) -> Generator {
         Generator { support: path.into(), ..self }
@@ -161,7 +161,7 @@ impl Generator {
     }
 
     /// Writes the module below `OUT_DIR`. Use this in a build script, and include the result with
-    /// `include!(concat!(env!("OUT_DIR"), "/NAME.include.rs"));`. Cargo runs the script again when the schema changes.
+    /// `include!(concat!(env!("OUT_DIR"), "/NAME.include.rs"));`. Cargo runs the script again when an input changes.
     ///
     /// # Errors
     /// Fails like [`Generator::write_to`], and with [`Error::Usage`] outside a build script.
@@ -207,12 +207,12 @@ impl Generator {
         let files = document.files.clone();
         let contract = Contract { document, mapping: self.mapping.clone(), names: BTreeMap::new() };
         let mut protocol = model(contract, &self.revision, false)?;
-        // Most schemas need no fixups.
+        // A fixup that does not match is worth a warning only if the revision is known to need it.
         let revision = self.base.as_ref().map_or(&self.revision, |base| &base.revision);
         protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(revision));
         if let Some(Base { schema, revision }) = &self.base {
             check_name(revision)?;
-            // If a fixup does not match, this is the schema of another revision.
+            // Read as released: a fixup that does not match is an error, because it reveals another schema.
             let base = model(Document::read(schema)?, revision, true)?;
             protocol = extend(protocol, &base, Revision::module_of(revision), None);
         }

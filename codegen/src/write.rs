@@ -1,4 +1,4 @@
-//! Compares generated files with those on disk, and replaces them. Nothing else writes generated files.
+//! Compares generated files with those on disk, and replaces them. Nothing else writes files that begin with [`MARK`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::emit::file::MARK;
 /// The changes in a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// The files that differ, sorted by path.
+    /// The files that differ.
     pub changes: Vec<Change>,
     /// The number of unchanged files.
     pub unchanged: usize,

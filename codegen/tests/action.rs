@@ -196,7 +196,7 @@ fn compares_with_each_kind_of_baseline() {
     for baseline in ["base", "git:main", "git:origin/main", &file, &url] {
         exits(&run(baseline), 1, &["::error file=tools.json"]);
     }
-    // On a push, the baseline is the preceding commit.
+    // On a push, the baseline is the commit before the push.
     let before = succeeds(bash(&scratch.path("clone"), "git rev-parse HEAD"));
     fs::write(scratch.path("event.json"), format!(r#"{{"before": "{}"}}"#, before.trim())).expect("written");
     succeeds(bash(&scratch.path("clone"), "git commit -qam new"));
@@ -242,7 +242,7 @@ fn compares_with_a_published_crate() {
     );
     let cargo_home = scratch.path("cargo");
     fs::create_dir(&cargo_home).expect("a folder");
-    // Cargo must run this compiler, which records the token, not the one that the branch configures.
+    // Each fake compiler records the token that it sees. Cargo must run ours, not the one that the branch configures.
     let compiler = |name: &str| {
         let (program, record) = (scratch.path(name), scratch.path(&format!("{name}.record")));
         let script = format!("#!/bin/sh\necho \"token: $GITHUB_TOKEN\" >> {}\nexec rustc \"$@\"\n", record.display());
@@ -304,7 +304,7 @@ fn installs_a_release_with_the_right_checksum() {
     };
     github.state().files.insert(format!("{base}/SHA256SUMS"), sums);
     github.state().files.insert(format!("{base}/mcpgen-{target}.tar.gz"), archive.clone());
-    // The script for people also installs the manual page and completions.
+    // The install script for users also installs the manual page and completions.
     let install_for_user = |prefix: &str| {
         let mut command = bash(
             home.path(),
@@ -364,7 +364,7 @@ chmod +x "$4/bin/mcpgen"
         assert!(record.starts_with("token <>, files <>, install --locked --root "), "{version}: {record}");
         assert!(record.trim_end().ends_with(arguments), "{version}: {record}");
     }
-    // By default, the release matches the action's own version.
+    // By default, the action asks for the release of its own version.
     let asked = github.state().requests.first().cloned();
     assert_eq!(asked, Some(format!("GET /o/r/releases/download/{own}/SHA256SUMS")));
 }

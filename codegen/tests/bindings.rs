@@ -37,7 +37,7 @@ fn writes_a_function_for_each_tool_and_is_idempotent() {
     project.run(&bindings).exits(0).prints(&["7 tools: unchanged"]);
     project.run(&[&bindings[..], &["--check"]].concat()).exits(0);
 
-    // A tool is removed: its files are removed.
+    // When a tool is removed, so are its files.
     project.write("tools.json", one(r#"{"name": "echo", "inputSchema": {"type": "object"}}"#));
     let fewer = ["bindings", "tools.json", "--out", "src/tools"];
     project.run(&[&fewer[..], &["--check"]].concat()).exits(1).prints(&["differences in ", "--- a/src/tools/mod.rs"]);

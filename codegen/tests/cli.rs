@@ -553,7 +553,7 @@ fn generated(schema: &str) -> String {
     names.map(|name| project.read(&format!("out/{name}"))).collect()
 }
 
-/// Enums do not implement `Ord`: schema order means nothing, so `alert` would be less than `debug`.
+/// Enums do not implement `Ord`: the order in a schema means nothing, and would make `alert` less than `debug`.
 #[test]
 fn values_of_enumerations_have_no_order() {
     let code = generated(&schema(r#""Level": {"enum": ["alert", "debug"]}"#));

@@ -255,7 +255,7 @@ fn changelogs_list_what_to_do() {
     project.write("mcpgen.toml", "[[ignore]]\nrule = \"request-removed\"\nreason = \"nobody used it\"\n");
     let answer = project.run(&["changelog", "old.json", "new.json"]).exits(0).prints(&["## Replace what was removed"]);
     is_reviewed(&answer.out(), "changelog.md");
-    // What a server must now send is new for those who call its tools.
+    // The server must now send `sum`, so callers have something new to use, and nothing to send.
     for (name, required) in [("old-tools.json", "[]"), ("new-tools.json", r#"["sum"]"#)] {
         let properties = if required == "[]" { "{}" } else { r#"{"sum":{"type":"integer"}}"# };
         let schema = format!(r#"{{"type":"object","properties":{properties},"required":{required}}}"#);
@@ -471,7 +471,7 @@ fn baselines_survive_moved_lines() {
     let lines = project.read("baseline.txt").lines().filter(|line| !line.starts_with('#')).count();
     assert_eq!(lines as u64, count);
     project.diff(&["--baseline", "baseline.txt", "--fail-on", "dangerous"]).exits(0).prints(&["in the baseline"]);
-    // Moves everything to other lines, and reorders it.
+    // Moves everything to other lines, below an unrelated definition.
     let definitions =
         NEW.replacen("\"$defs\": {", "\"$defs\": {\n\n\n    \"Unrelated\": { \"type\": \"string\" },\n", 1);
     project.write("new.json", definitions);

@@ -17,7 +17,7 @@ fn command() -> String {
     lines.map(|line| format!("{}\n", &line[indent..])).collect()
 }
 
-/// Prepares a shell that finds this build of mcpgen and no Git configuration.
+/// Runs a script in bash, which finds this build of mcpgen and no Git configuration.
 fn shell(folder: &Path, script: &str) -> Output {
     let bin = Path::new(env!("CARGO_BIN_EXE_mcpgen")).parent().expect("a folder");
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -95,7 +95,7 @@ fn compares_around_malformed_items() {
         "old.json#/0/description: tool `a`: expected a string, found null; the member is left out",
         "new.json#/0/description: tool `a`: expected a string, found null; the member is left out",
     ]);
-    // To users, a tool that is left out on one side is gone.
+    // A tool that is malformed only in the new list counts as removed.
     project.write("new.json", r#"[{"name": "a"}]"#);
     project.run(&["diff", "--tools", "old.json", "new.json"]).exits(1).prints(&["breaking tool-removed", "tool `a`: "]);
     // Strict parsing names the item too.

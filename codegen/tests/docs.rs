@@ -140,7 +140,7 @@ fn entries_become_documentation() {
         let place = |text: &str| code.find(text).unwrap_or_else(|| panic!("{text}\n{code}"));
         assert!(place(first) < place(second), "{first} {second}");
     }
-    // The member is deprecated later. Without a released revision, there are no examples.
+    // `quiet` is deprecated later, in 2031. Without a released revision, there are no examples.
     assert_eq!(code.matches("#[deprecated").count(), 2, "the field and its setter");
     assert!(!code.contains("1 + 1"));
     project

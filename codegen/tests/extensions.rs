@@ -15,7 +15,7 @@ use documents::{Random, document, extensions, judged, mutate, of_definition};
 #[path = "support/documents.rs"]
 mod documents;
 
-/// Returns whether a type contains a union whose decision may reject what `anyOf` accepts, as documented.
+/// Returns whether a type contains a union whose guards may reject what `anyOf` accepts, because variants overlap.
 fn is_decided(protocol: &Protocol, id: usize) -> bool {
     let (mut seen, mut stack) = (BTreeSet::from([id]), vec![id]);
     while let Some(id) = stack.pop() {
@@ -32,7 +32,7 @@ fn is_decided(protocol: &Protocol, id: usize) -> bool {
 struct Tally {
     valid: usize,
     not_valid: usize,
-    /// Valid documents that the decision of a union rejects.
+    /// Valid documents that the guards of a union reject.
     decided: usize,
 }
 

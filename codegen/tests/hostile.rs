@@ -1,4 +1,4 @@
-//! Runs mcpgen on schemas and tool lists whose texts try to be more than text.
+//! Runs mcpgen on schemas and tool lists whose texts try to inject code, markup, links or commands.
 
 mod support;
 #[path = "support/hostile.rs"]
@@ -251,7 +251,7 @@ fn commands_print_only_text() {
     }
 }
 
-/// The part of the next test that runs in another process, because cargo would read its output.
+/// The part of the next test that runs in another process, so that the test can read what it prints for Cargo.
 #[test]
 #[ignore = "runs in another process"]
 fn build_script() {
@@ -310,7 +310,7 @@ fn cargo_finds_no_examples() {
     let bindings = mcpgen::Bindings::parse("tools.json", tools(&texts).to_string().as_bytes()).expect("tools");
     assert_eq!(bindings.write_to(krate.join("src/tools")).expect("written").tools, texts.len());
     let mut modules = "pub mod tools;\n".to_owned();
-    // Compiling all of them would take minutes.
+    // Compiling a module for every text would take minutes.
     for (at, text) in texts.iter().enumerate().step_by(5) {
         let schema = scratch.join("schema.json");
         fs::write(&schema, protocol(text).to_string()).expect("written");

@@ -1,7 +1,7 @@
 //! Runs the JSON-Schema-Test-Suite against the model. Each group passes, or is rejected for one of [`REASONS`].
 //!
-//! The suite is not part of the repository. Without `MCPGEN_JSON_SCHEMA_SUITE`, the folder of its tests, nothing is
-//! tested.
+//! The suite is not part of the repository. Set `MCPGEN_JSON_SCHEMA_SUITE` to the folder of its tests;
+//! otherwise it is skipped.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ fn run(folder: &Path, dialect: Dialect) -> Counts {
         .filter(|path| path.extension().is_some_and(|end| end == "json"))
         .collect();
     files.sort();
-    // The only optional files about something we promise: patterns follow ECMA-262.
+    // Of the optional files, only these test a promise of mcpgen: patterns follow ECMA-262.
     let optional = ["ecmascript-regex", "non-bmp-regex"].map(|name| folder.join(format!("optional/{name}.json")));
     files.extend(optional.into_iter().filter(|path| path.is_file()));
     for path in files {

@@ -100,7 +100,7 @@ fn the_ledger_adds_up() {
             );
         }
     }
-    // Every source file is counted once, and every layer has some.
+    // Every source file is counted once, and every layer has at least one.
     let mut sources = Vec::new();
     ["generated", "runtime", "codegen"].iter().for_each(|folder| files(&root.join(folder), &mut sources));
     let is_source = |path: &&PathBuf| {

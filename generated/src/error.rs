@@ -23,7 +23,7 @@ struct Inner {
     path: Vec<Segment>,
     kind: ErrorKind,
     position: Option<(usize, usize)>,
-    /// The entry of the value with the error, until its path is known.
+    /// The index entry of the invalid value, until its path is known.
     token: Option<u32>,
 }
 
@@ -46,7 +46,7 @@ pub enum ErrorKind {
     Duplicate,
     /// A member is unknown, and the type does not allow additional members.
     Unexpected,
-    /// A member cannot be combined with another one of the same object.
+    /// A member cannot be combined with another member of the same object.
     Conflict {
         /// The other member.
         with: &'static str,
@@ -227,7 +227,7 @@ impl Error {
         self
     }
 
-    /// Records the value with the error, unless a token or position is already set.
+    /// Records the invalid value, unless a token or position is already set.
     #[cold]
     pub(crate) fn at_token(mut self, token: u32) -> Self {
         if self.0.position.is_none() {
@@ -237,7 +237,7 @@ impl Error {
     }
 
     /// Adds the path and the position to an error, relative to `root`. If you call [`Decode::decode`] directly, call
-    /// this on its errors, because decoders only record the value with the error.
+    /// this on its errors, because decoders only record the invalid value.
     ///
     /// [`Decode::decode`]: crate::codec::Decode::decode
     #[cold]

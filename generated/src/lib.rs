@@ -57,12 +57,12 @@ pub use result_type::ResultType;
 pub use rpc::{ErrorCode, ErrorId, ErrorObject};
 pub use version::Version;
 
-// The enum `Revision` and one module per revision, written by the generator.
+// The `Revision` enum and one module per revision, written by the generator.
 include!("revisions.rs");
 
 pub use serde_json::Value;
 
-/// What the macros of [`codec`] need.
+/// Re-exports for the macros of [`codec`].
 #[doc(hidden)]
 pub mod __private {
     #[cfg(feature = "schemars")]

@@ -64,7 +64,7 @@ pub trait Notification: Decode + Encode {
 ///
 /// `Option<P>` and `()` make `params` optional. With any other type, `params` is required. `null` is never valid.
 pub trait Params: Decode + Encode {
-    /// Decodes the member `params`, or its absence. Error paths start at `params`.
+    /// Decodes the `params` member, or its absence. Error paths start at `params`.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ pub trait Params: Decode + Encode {
         decoded.map_err(|error| error.at_key("params"))
     }
 
-    /// Returns the member `params`, or `None` if it should be left out.
+    /// Returns the `params` member, or `None` if it should be left out.
     fn to_member(&self) -> Option<Node<'_>> {
         match self.encode() {
             Node::Null => None,

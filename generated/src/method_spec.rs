@@ -63,7 +63,7 @@ impl MethodSpec {
 
 #[derive(Debug)]
 pub(crate) struct MethodTable {
-    /// Sorted by length.
+    /// Sorted by the length of the method.
     pub(crate) specs: &'static [MethodSpec],
     /// The index of the first method that is at least this long, for each length.
     starts: [u16; LENGTHS + 1],
@@ -73,7 +73,7 @@ pub(crate) struct MethodTable {
 const LENGTHS: usize = 64;
 
 impl MethodTable {
-    /// `specs` must be sorted by length.
+    /// `specs` must be sorted by the length of the method.
     pub(crate) const fn new(specs: &'static [MethodSpec]) -> Self {
         let mut starts = [specs.len() as u16; LENGTHS + 1];
         let (mut length, mut index) = (0, 0);

@@ -91,12 +91,12 @@ impl Number {
 
 /// Returns the double nearest to a JSON number. It is infinite if the number is out of range.
 pub(crate) fn parse_double(text: &str) -> Option<f64> {
-    // `str::parse` limits exponents to about 65,536. That is wrong only for numbers with about as many digits, since
-    // fewer digits cannot bring a greater exponent back into range.
+    // `str::parse` ignores the rest of an exponent from 65,536 on. That is wrong only for numbers with about as many
+    // digits, since fewer digits cannot bring such an exponent back into range.
     if text.len() < 60_000 { text.parse().ok() } else { parse_long_double(text) }
 }
 
-/// Like [`parse_double`], for long numbers. Moves leading zeros and the position of the decimal point to the exponent.
+/// Like [`parse_double`], for long numbers. Moves leading zeros and the decimal point's position into the exponent.
 #[cold]
 fn parse_long_double(text: &str) -> Option<f64> {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));

@@ -118,10 +118,10 @@ impl fmt::Display for ErrorCode {
 /// The ID in an error response. It is absent or `null` if the request's ID could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ErrorId {
-    /// The member `id` is absent.
+    /// The `id` member is absent.
     #[default]
     Absent,
-    /// The member `id` is `null`.
+    /// The `id` member is `null`.
     Null,
     /// The ID of the request.
     Id(RequestId),

@@ -53,7 +53,7 @@ impl<C, S> Default for Traffic<C, S> {
 }
 
 impl<C, S> Traffic<C, S> {
-    /// Starts without messages.
+    /// Creates a value that has read no messages yet.
     #[must_use]
     pub fn new() -> Self {
         Self { client: PendingRequests::new(), server: PendingRequests::new() }
@@ -139,7 +139,7 @@ pub enum Event<'a, R, N, P> {
         /// The error response.
         error: ErrorMessage,
     },
-    /// A response without a request: none was read with this ID, or it already has a response.
+    /// A response without a request: no request was read with this ID, or the request already has a response.
     UnpairedResponse(ResponseMessage),
     /// An error response without a request: its ID is missing, no request was read with this ID, or the request already
     /// has a response.

@@ -43,7 +43,7 @@ fn decoded(method: &str, revision: Revision, result: &Json) -> Option<Result<(),
     )
 }
 
-/// Results with most of the members that some revision defines.
+/// Results with most of the members that any revision defines.
 fn results() -> Vec<(&'static str, Value)> {
     let annotations = json!({ "audience": ["user"], "priority": 0.5, "lastModified": "2025-01-01T00:00:00Z" });
     let icons = json!([{ "src": "https://example.org/a.png", "mimeType": "image/png", "sizes": ["any"] }]);

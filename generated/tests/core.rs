@@ -1,4 +1,4 @@
-//! Tests the support core with hand-written types in the style of the generated ones.
+//! Tests the core of the crate with hand-written types in the style of the generated ones.
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
 use mcpgen_types::codec::{self, Condition, Document, Guard, JsonTypes, Literal, Place};
@@ -359,7 +359,7 @@ mod types {
         }
     }
 
-    /// A union by presence, by nested presence, by element and by type.
+    /// A union whose guards check presence, nested presence, elements and types.
     #[derive(Clone, Debug, PartialEq)]
     pub enum Anything {
         Text(Json),
@@ -737,7 +737,7 @@ fn errors_have_type_path_and_expectation() {
     refused::<Short>("\"\"", "", "Short: expected at least 1 character, found 0");
     refused::<Short>("\"äöüß\"", "", "Short: expected at most 3 characters, found 4");
     assert!(mcpgen_types::from_str::<Short>("\"äöü\"").is_ok());
-    // One is not a plural, in every unit of a check.
+    // After 1, the unit is singular, whatever the check counts.
     let one = codec::Length { min: 1, max: Some(1) };
     for (unit, singular) in [
         ("items", "item"),
@@ -1249,7 +1249,7 @@ fn objects_are_changed_and_compared() {
     assert_eq!(error.to_string(), "object: expected object, found array");
 }
 
-/// If a name occurs more than once, the last member counts, in every reader.
+/// If a name occurs more than once, the last member counts, whichever function reads the object.
 #[test]
 fn the_last_member_of_a_name_counts() {
     use std::collections::BTreeMap;

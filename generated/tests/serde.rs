@@ -1,4 +1,4 @@
-//! Decodes types with serde impls from a cursor. The values are the same as with serde_json, but `5.0` is an integer.
+//! Decodes types with serde impls from a cursor. The values equal those of serde_json, except that `5.0` is an integer.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -209,7 +209,7 @@ fn deserializes_like_serde_json() {
     }
 }
 
-/// Checks that both decode the text to the same value, or both fail.
+/// Checks that a cursor and serde_json decode the text to the same value, or that both fail.
 fn check<'a, T: Deserialize<'a> + Debug + PartialEq>(text: &'a str) {
     // A value that borrows from the document must not live as long as the text.
     let document = Box::leak(Box::new(Document::read(text).expect(text)));
@@ -252,7 +252,7 @@ fn decodes_integers_with_a_fraction_of_zero() {
     check("5.0", Some(serde_json::json!(5.0)));
 }
 
-/// Replaces numbers whose fraction is zero by integers, which serde_json does not take them for.
+/// Replaces numbers whose fraction is zero with integers, because serde_json does not accept them as integers.
 fn with_whole_integers(text: &str) -> String {
     fn replace(value: &mut Value) {
         match value {

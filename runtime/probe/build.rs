@@ -1,5 +1,5 @@
-//! Writes the table of the functions that validate messages, with a row for each revision, so that a new revision needs
-//! no change here.
+//! Writes the table of functions that validate messages, with a row for each revision, so that a new revision needs no
+//! change here.
 
 use std::path::PathBuf;
 use std::{env, fs};

@@ -45,7 +45,6 @@ pub enum CallError {
     SubscriptionEnded,
     /// An error of the protocol on top of JSON-RPC, such as a failed tool in MCP. Read it with
     /// [`downcast_ref`](Self::downcast_ref).
-    /// [`downcast_ref`](Self::downcast_ref).
     #[error(transparent)]
     Protocol(BoxError),
     /// The connection failed before the response arrived, for example because the server's process exited. Returned by

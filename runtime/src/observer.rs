@@ -23,8 +23,8 @@ pub trait Observer: Send + Sync + 'static {
     /// Called before a request or notification is sent. May change the params, for example to add a trace context.
     fn sending(&self, message: &mut Sending<'_>) -> Option<Box<dyn Operation>>;
 
-    /// Returns a gauge for the bytes queued for writing. It is called with the size of each message that is queued, and
-    /// with the negated size once the message is written.
+    /// Returns a gauge for the bytes queued for writing. It is called with the size of each queued message, and with the
+    /// negated size once the message is written. Messages queued with `send_now` are not counted.
     fn queue_gauge(&self) -> Option<QueueGauge> {
         None
     }

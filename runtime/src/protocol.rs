@@ -82,7 +82,7 @@ pub trait Protocol: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Called before a request is sent on behalf of another one. The request is sent once the future completes, and the
+    /// Called before a request is sent on behalf of a message. The request is sent once the future completes, and the
     /// future's value is dropped when the call ends.
     fn before_call(&self, _context: &Context) -> Option<BoxFuture<'static, Box<dyn Any + Send>>> {
         None
@@ -107,7 +107,7 @@ pub trait Protocol: Send + Sync + 'static {
 /// Rules that hold for the whole connection.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// Methods whose requests last until something else ends, such as subscriptions. They are limited separately, by
+    /// Methods whose requests stay open for a long time, such as subscriptions. They are limited separately, by
     /// [`Limits::long_lived`](crate::Limits::long_lived).
     pub long_lived: &'static [&'static str],
     /// Whether the idle timeouts of calls stop while this side handles a request, such as a question to the user.

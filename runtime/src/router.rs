@@ -179,7 +179,7 @@ impl Router {
         Self::default()
     }
 
-    /// Returns the routes for changing them. If a clone shares them, they are copied first.
+    /// Gives mutable access to the routes. If a clone shares them, they are copied first.
     fn routes(&mut self) -> &mut Routes {
         Arc::make_mut(&mut self.0)
     }
@@ -336,7 +336,7 @@ impl Router {
         }))
     }
 
-    /// Replaces each request and notification handler with what the function returns for it.
+    /// Replaces each request handler and each notification handler with what its function returns. Fallbacks stay.
     #[must_use]
     pub fn map_handlers(
         mut self,
@@ -353,7 +353,7 @@ impl Router {
         self
     }
 
-    /// Adds another router's handlers, but not its fallback. They replace handlers of the same method and version.
+    /// Adds another router's handlers, but not its fallbacks. They replace handlers of the same method and version.
     #[must_use]
     pub fn with_handlers_of(mut self, other: &Self) -> Self {
         let routes = self.routes();

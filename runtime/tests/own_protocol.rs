@@ -245,7 +245,7 @@ async fn waiting_for_notifications_has_the_limits_of_requests_and_calls() {
     assert_eq!(started.elapsed(), Duration::from_secs(5));
 }
 
-/// Responses to cancelled requests wait for a peer that does not read, like all others.
+/// Like all others, responses to cancelled requests wait while the peer does not read.
 #[tokio::test(start_paused = true)]
 async fn cancelling_queued_requests_does_not_exceed_the_outbox() {
     let router = Router::new().custom_request("never", |_, (): ()| std::future::pending::<Result<(), ErrorObject>>());

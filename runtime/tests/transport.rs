@@ -16,7 +16,7 @@ use tokio_util::io::StreamReader;
 async fn received<I: Incoming>(bytes: &[u8], piece: usize, receive: impl FnOnce(DuplexStream) -> I) -> Vec<String> {
     let (mut writer, reader) = tokio::io::duplex(piece);
     let bytes = bytes.to_vec();
-    // The reader stops at an error.
+    // Writing fails once the reader has stopped at an error.
     tokio::spawn(async move { writer.write_all(&bytes).await });
     let describe = |item: Result<Inbound, ReceiveError>| match item {
         Ok(message) => String::from_utf8(message.into_bytes().expect("not parsed")).expect("text"),
@@ -130,7 +130,7 @@ fn skipped(mut bytes: &[u8], pieces: &[usize]) -> Skipped {
     let first = lines::receive(reader, 0).into_future().now_or_never();
     match first.and_then(|(message, _)| message) {
         Some(Err(ReceiveError::TooLong { message, .. })) => message,
-        // There is no line with any text.
+        // No line contains any text.
         other => {
             assert!(other.is_none(), "{other:?}");
             Skipped::Unknown

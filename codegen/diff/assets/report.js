@@ -7,7 +7,7 @@
   const severities = [...form.querySelectorAll("input[name=severity]")];
   const { axis, area, search } = form.elements;
 
-  // The severity of a finding is its severity in the report, or its verdict on the chosen axis.
+  // If an axis is chosen, findings are filtered by their verdicts on it, otherwise by their severities.
   const severity = (finding) => (axis.value === "" ? finding.dataset.severity : finding.dataset[axis.value]);
 
   function apply() {
@@ -27,7 +27,7 @@
     shown.textContent = `${count} of ${findings.length} findings`;
   }
 
-  // A link to a page contains the filter, or the finding.
+  // The fragment of the URL holds the filter, so that a copied link includes it.
   function store() {
     const state = new URLSearchParams();
     if (search.value !== "") state.set("search", search.value);

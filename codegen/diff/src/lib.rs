@@ -19,7 +19,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]
 
-// Similar names.
+// Suggestions for misspelled names.
 #[cfg(feature = "report")]
 pub mod suggest;
 

@@ -1,6 +1,6 @@
-//! Similar names, for messages about unknown ones.
+//! Suggests similar names in messages about unknown names.
 
-/// The minimum similarity of a suggestion. Less similar names only share some letters.
+/// Only names that are more similar than this are suggested. Others merely share some letters.
 const SIMILAR: f64 = 0.8;
 
 /// Returns ``did you mean `name`?`` with up to three names, or `None` if no known name is similar.

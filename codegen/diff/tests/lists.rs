@@ -145,7 +145,7 @@ fn messages_have_no_names_of_rust() {
     }
 }
 
-/// What published servers changed, in words that their users understand.
+/// Describes changes that published servers made, in words that their users understand.
 #[test]
 fn changes_of_published_servers_are_described() {
     let schema = |keywords: &str| tool(&format!(r#""inputSchema": {{"type": "object"{keywords}}}"#));
@@ -226,8 +226,8 @@ fn changes_of_published_servers_are_described() {
     }
 }
 
-/// A schema without limits at the largest exact integers of a double accepts more, so only convention shows that nobody
-/// is affected.
+/// A schema without limits at ±(2^53 - 1) accepts larger integers. That nobody sends these is a convention, so there is
+/// no proof.
 #[test]
 fn limits_of_doubles_are_a_convention() {
     let a = |keywords: &str| {
@@ -494,7 +494,7 @@ fn findings_of_trust_have_their_places() {
     }
 }
 
-/// A small list cannot make findings large, because they shorten names.
+/// A small list cannot make findings large, because findings shorten names.
 #[test]
 fn long_names_are_shortened() {
     let name = "k".repeat(10_000);
@@ -656,7 +656,7 @@ fn renamed_tools_are_recognised() {
     }
 }
 
-/// Each tool becomes the most similar of the new ones, in any order.
+/// Each removed tool is matched with the most similar new one, whatever their order.
 #[test]
 fn renamed_tools_keep_their_descriptions() {
     let list = |tools: &[[&str; 2]]| {
@@ -770,7 +770,7 @@ fn many_removed_resources_are_one_finding() {
     assert_ne!(found.fingerprint(), others.fingerprint());
 }
 
-/// A long name around thousands of schemas would be in the pointers of all of them.
+/// A long name around thousands of schemas would be repeated in their pointers, so such schemas are not compared.
 #[test]
 fn long_names_around_many_schemas_take_no_time() {
     let schema = |required: &str| {
@@ -828,7 +828,7 @@ fn answers_the_questions_about_many_refused_members() {
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
 }
 
-/// A document that several changes break is shown with the reason that the finding is about.
+/// If several changes make a document invalid, each finding shows its own reason.
 #[test]
 fn witnesses_have_the_reason_of_their_finding() {
     let schema = |kinds: &str, required: &str| {

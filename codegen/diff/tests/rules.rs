@@ -41,7 +41,7 @@ fn model(name: &str, definition: &str) -> Protocol {
     model.unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Loosening a schema makes it refuse nothing, whatever keywords it uses.
+/// A loosened schema accepts everything that it accepted before, whatever keywords it uses.
 #[test]
 fn loosened_schemas_accept_what_they_accepted() {
     let mut wrong = Vec::new();
@@ -218,7 +218,7 @@ fn verdicts_have_evidence() {
     }
 }
 
-/// What neither a proof nor a witness decides is unknown. A member that is added to an open object proves nothing.
+/// What neither a proof nor a witness decides is unknown. A new member of an open object is compatible by convention.
 #[test]
 fn verdicts_without_evidence_are_unknown() {
     let one = |old: &str, new: &str| {
@@ -337,7 +337,7 @@ fn examples_have_the_verdicts_of_their_rules() {
     }
 }
 
-/// A member that was one of several values and is now a constant, and vice versa.
+/// A constant is compared with an enumeration of several values, in both directions.
 #[test]
 fn constants_are_compared_with_values() {
     let object = |values: &str| {
@@ -386,8 +386,8 @@ fn sentences_show_the_beginning_of_long_witnesses() {
     assert!(shown.len() < 300 && shown.contains("aaa… (4003 characters): "), "{shown}");
 }
 
-/// Generated code that still compiles means something else if a name moves to another value, member or definition. A
-/// different order moves none.
+/// If a Rust name moves to another value, member or definition, code that uses it still compiles, but means something
+/// else. A different order of the schema moves no names.
 #[test]
 fn names_in_rust_that_move_are_major() {
     let values = |values: &str| format!(r#"{{"A": {{"type": "string", "enum": [{values}]}}}}"#);
@@ -411,7 +411,7 @@ fn names_in_rust_that_move_are_major() {
     }
 }
 
-/// If one alternative absorbs a union in one version only, the other version reads each alternative by its own type.
+/// If one alternative absorbs the others in one version only, the other version still reads each by its own type.
 #[test]
 fn alternatives_that_another_one_absorbed_are_compared() {
     let schema = |meta: &str| {

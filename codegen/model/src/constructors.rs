@@ -3,8 +3,8 @@
 use crate::protocol::Protocol;
 use crate::types::{Member, Shape, Type, TypeId};
 
-/// Returns the indexes of members that the constructor does not take by position. Of neighbours with the same primitive
-/// type, that is all but the first: callers could swap them without the compiler noticing.
+/// Returns the indexes of members that the constructor does not take by position. Of adjacent members with the same
+/// primitive type, these are all but the first: callers could swap them without the compiler noticing.
 pub fn named_members(protocol: &Protocol, id: TypeId) -> Vec<usize> {
     let def = &protocol.types[id];
     let Shape::Struct(body) = &def.shape else { return Vec::new() };

@@ -38,7 +38,7 @@ pub struct Fixup {
     pub becomes: String,
     /// Why this is a mistake.
     pub reason: String,
-    /// Evidence for it.
+    /// Link to the evidence.
     pub link: String,
 }
 
@@ -54,7 +54,7 @@ pub struct CapabilityFixup {
     pub capability: Vec<String>,
     /// Why the capability cannot be derived.
     pub reason: String,
-    /// Evidence for it.
+    /// Link to the evidence.
     pub link: String,
 }
 

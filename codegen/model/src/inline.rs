@@ -69,7 +69,7 @@ impl InlineSchemas {
         !(self.objects.is_empty() && self.unions.is_empty() && self.places.is_empty())
     }
 
-    /// Replaces inline schemas by references to the definitions they copy. Takes missing definitions from `core`.
+    /// Replaces inline schemas with references to the definitions they copy. Takes missing definitions from `core`.
     ///
     /// # Errors
     /// Returns [`Error::Usage`] if a rule matches nothing or its definition does not exist.
@@ -166,7 +166,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// Removes a definition's local definitions that nothing refers to any more.
+/// Removes a definition's local definitions once nothing refers to any of them.
 fn remove_unused(definition: &mut Json) {
     let Json::Object(members) = definition else { return };
     for container in ["$defs", "definitions"] {

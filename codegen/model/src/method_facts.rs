@@ -38,7 +38,7 @@ pub type Path = Vec<String>;
 
 const ELEMENTS: &str = "*";
 
-/// Returns the facts about all methods of a revision, sorted by length, then alphabetically.
+/// Returns the facts about all methods of a revision, sorted by the length of the method, then alphabetically.
 pub fn method_facts(protocol: &Protocol) -> Vec<MethodFacts> {
     let mut facts: Vec<MethodFacts> = protocol.messages().map(|message| facts_of(protocol, message)).collect();
     facts.sort_by(|a, b| (a.method.len(), &a.method).cmp(&(b.method.len(), &b.method)));

@@ -97,10 +97,10 @@ impl Snapshot {
     }
 
     /// Like [`Snapshot::parse`], but drops malformed members, and whole items if they are useless without them. If some
-    /// tools make the text unreadable as JSON, it reads the other tools only.
+    /// tools make the text unreadable as JSON, reads only the other tools.
     ///
     /// # Errors
-    /// Returns [`Error::Json`], or [`Error::Schema`] if there are no lists.
+    /// Returns [`Error::Json`], or [`Error::Schema`] if there are no lists, or one is incomplete or not an array.
     pub fn parse_leniently(file: &str, bytes: &[u8]) -> Result<Snapshot, Error> {
         let mut reader = Reader::new(file.to_owned());
         let root = match Json::read(file, bytes) {

@@ -107,7 +107,7 @@ pub enum AliasRule {
 /// An object with named members.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Struct {
-    /// The members, in the order of our documentation, otherwise of the schema.
+    /// The members, in the order of our documentation or, failing that, of the schema.
     pub members: Vec<Member>,
     /// Further members whose names match a pattern.
     pub pattern: Option<PatternMembers>,

@@ -120,8 +120,8 @@ impl Run<'_> {
         Ok(is_match)
     }
 
-    /// Returns the position after a repetition of what the group captured. A group that took no part in the match
-    /// repeats the empty text.
+    /// Matches what the group captured once more, and returns the position after it. A group that took no part in the
+    /// match counts as empty.
     fn after_repeated(&mut self, index: u32, start: usize, backwards: bool) -> Result<Option<usize>, TooExpensive> {
         let BackReference { groups, same } = &self.program.back_references[index as usize];
         let captured = groups.iter().find_map(|group| self.text.get(self.slots[2 * group]..self.slots[2 * group + 1]));

@@ -21,7 +21,7 @@ pub(crate) enum Class {
     },
 }
 
-/// The number of steps that it costs to ask `regress` about a character.
+/// How many steps it costs to ask `regress` about a character.
 pub(crate) const COST: usize = 8;
 
 impl Class {
@@ -36,12 +36,12 @@ impl Class {
         }
     }
 
-    /// Returns the code points at which the class starts or stops, in ascending order.
+    /// Returns the code points at which membership changes, in ascending order.
     pub(crate) fn edges(&self) -> Arc<[u32]> {
         match self {
             Self::Char(own) => [u32::from(*own), u32::from(*own) + 1].into(),
             Self::Set { source, unicode, ascii, others } => {
-                // Scanning all code points can take a tenth of a second.
+                // Cached, because scanning all code points can take a tenth of a second.
                 type Known = HashMap<(String, bool), Arc<[u32]>>;
                 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
                 let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,7 @@ fn edges(source: &str, ascii: u128, others: &regress::Regex) -> Arc<[u32]> {
     edges.into()
 }
 
-/// Returns all code points at which a class could start or stop, in ascending order.
+/// Returns all code points at which membership could change, in ascending order.
 fn possible_edges(source: &str) -> Box<dyn Iterator<Item = u32>> {
     const END: u32 = char::MAX as u32 + 1;
     // Properties and case-insensitive classes can have edges anywhere.

@@ -1,8 +1,8 @@
 //! ECMA-262 regular expressions, as in JSON Schema's `pattern`, matched in a bounded number of steps.
 //!
-//! Patterns and texts may come from strangers. A backtracking engine takes exponential time for some of them: `^(a+)+$`
-//! on forty `a` and a `!` takes hours. Here, every match stays within a number of [`Steps`] that depends on the length
-//! of the text.
+//! Patterns and texts may be untrusted. A backtracking engine takes exponential time for some of them: `^(a+)+$` on
+//! forty `a` followed by a `!` takes hours. Here, every match has a budget of [`Steps`] that depends on the length of
+//! the text.
 //!
 //! * Patterns without backreferences match in linear time, even with lookaround: at each character, each state of the
 //!   pattern is visited at most once.
@@ -78,7 +78,7 @@ impl Regex {
     }
 }
 
-/// Bounds the time to compile.
+/// Bounds the time that compiling takes.
 const MAX_BYTES: usize = 64 << 10;
 
 /// Why a pattern could not be compiled.

@@ -12,7 +12,7 @@ pub(crate) struct Program {
     pub(crate) classes: Vec<Class>,
     pub(crate) back_references: Vec<BackReference>,
     pub(crate) has_back_references: bool,
-    /// Two for each group, and one for each repetition.
+    /// The number of slots: two for each group, and one for each repetition.
     pub(crate) slots: usize,
     /// Whether a match can only begin at the start of the text.
     pub(crate) is_anchored: bool,
@@ -160,7 +160,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Unrolls repetitions, so that an instruction alone is a complete state.
+    /// Unrolls repetitions, so that a state is just an instruction, without a counter.
     fn repeat(&mut self, repeat: &Repeat) -> Result<(), Error> {
         for _ in 0..repeat.min {
             let before = self.ops.len();
@@ -189,7 +189,7 @@ impl Compiler {
         Ok(())
     }
 
-    /// Saves in a slot where an optional iteration begins.
+    /// Compiles one iteration. An optional one has a slot, in which it saves where it begins.
     fn iteration(&mut self, repeat: &Repeat, slot: Option<u32>) -> Result<(), Error> {
         let slot = slot.filter(|_| self.has_back_references);
         if self.has_back_references && !repeat.groups.is_empty() {

@@ -47,7 +47,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Begins a match at every position. Calls `found` wherever a match ends, until `found` returns `false`.
+    /// Begins matches everywhere, or only at the start if anchored. Calls `found` at each end until it returns `false`.
     fn search(
         &self,
         ops: &[Op],

@@ -1,10 +1,10 @@
-//! Limits the work of a match.
+//! Limits the work that a match may do.
 
 use std::error;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A budget of steps. Visiting one state of a pattern at one character takes a step.
+/// A budget of steps. Visiting one state of a pattern at one character takes one step.
 #[derive(Debug)]
 pub struct Steps(AtomicU64);
 

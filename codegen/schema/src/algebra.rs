@@ -82,7 +82,7 @@ impl<'a> Algebra<'a> {
         Ok(Schema { kind, note: schema.note.clone() })
     }
 
-    /// Adds checks to a schema. Filters a list of constants instead, so that no check remains.
+    /// Adds checks to a schema. If it is a list of constants, filters the list instead, so that no check remains.
     fn checked(&self, inner: Schema, checks: Vec<Check>) -> Kind {
         match &inner.kind {
             Kind::Values(values) => {
@@ -159,7 +159,7 @@ impl<'a> Algebra<'a> {
         if let (Some(x), Some(y)) = (&a.pattern, &b.pattern)
             && x.pattern != y.pattern
         {
-            // An object schema holds only one pattern, so that of `b` becomes a check.
+            // An object schema holds only one pattern, so `b`'s pattern becomes a check.
             let weak = Object { properties: b.properties.clone(), pattern: None, additional: Schema::any() };
             let met = Schema::at("", self.meet_objects(a, &weak, depth)?);
             return Ok(self.checked(met, b.checks()));
@@ -188,7 +188,7 @@ impl<'a> Algebra<'a> {
         &self.definitions[name]
     }
 
-    /// Follows references to the first schema that is not one. Returns `None` if they form a cycle.
+    /// Follows references until a schema is not a reference. Returns `None` if they form a cycle.
     pub fn follow<'s>(&'s self, mut schema: &'s Schema) -> Option<&'s Schema> {
         for _ in 0..=self.definitions.len() {
             match &schema.kind {
@@ -334,7 +334,7 @@ impl<'a> Algebra<'a> {
     }
 }
 
-/// Replaces references to definitions that accept no value, and schemas that require such a value, by `Never`.
+/// Replaces with `Never` all references to these definitions, which accept no value, and schemas that require them.
 pub fn replace_never(schema: &Schema, never: &BTreeSet<String>) -> Schema {
     let kind = match &schema.kind {
         Kind::Ref(name) if never.contains(name) => Kind::Never,

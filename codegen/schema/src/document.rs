@@ -113,7 +113,7 @@ impl Document {
     }
 }
 
-/// A small file can have huge pointers, such as with one long name around thousands of schemas.
+/// A small file can have huge pointers, for example if a long name encloses thousands of schemas.
 const MAX_POINTERS: usize = 2 * MAX_BYTES as usize;
 
 /// Returns whether the JSON pointers of all nested schemas add up to more than `limit` bytes.

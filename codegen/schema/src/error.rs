@@ -1,4 +1,4 @@
-//! The error type. Every message names the place and a remedy.
+//! The error type. Messages name the place, and a remedy where there is one.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use crate::text::visible;
 
 /// What can go wrong in mcpgen.
 ///
-/// [`Error::Json`] and [`Error::Schema`] are problems of the schema, [`Error::Usage`] of the call, and [`Error::Io`] of
-/// the file system. [`Error::Defect`] is a bug in mcpgen.
+/// [`Error::Json`] and [`Error::Schema`] are problems with the schema, [`Error::Usage`] with the call, and
+/// [`Error::Io`] with the file system. [`Error::Defect`] is a bug in mcpgen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -64,7 +64,7 @@ impl Error {
     }
 }
 
-/// A problem at one place of a schema.
+/// A problem at one place in a schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The file, as the caller named it.
@@ -111,7 +111,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A malicious file can have millions of problems, but only this many are listed.
+/// A malicious file can have millions of problems, so only this many are listed.
 const SHOWN: usize = 50;
 
 fn list(problems: &[Problem]) -> String {

@@ -46,7 +46,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Returns a check that accepts a document if the variant its guards select accepts it.
+/// Returns a check that accepts a document if the variant that the guards select accepts it.
 pub fn decided(guards: &[Guard], variants: &[Check]) -> Check {
     guards.iter().rev().fold(Check::Nothing, |otherwise, guard| {
         let when = Check::All(guard.when.iter().map(Condition::to_check).collect());

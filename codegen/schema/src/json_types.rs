@@ -6,7 +6,7 @@ use crate::json::{Json, is_integer};
 
 pub use crate::json::JsonTypes;
 
-/// JSON Schema has no `fraction`.
+/// As in JSON Schema, which has no `fraction` (a number that is not an integer).
 const NAMES: [(&str, JsonTypes); 7] = [
     ("null", JsonTypes::NULL),
     ("boolean", JsonTypes::BOOLEAN),

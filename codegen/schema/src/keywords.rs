@@ -64,7 +64,7 @@ fn dialects_of(keyword: &str) -> Option<&'static [Dialect]> {
     DIALECTS.get(keyword).copied()
 }
 
-/// Returns why the dialect rejects the keyword, and a remedy.
+/// Returns why the dialect rejects the keyword, and a remedy. Returns `None` if it accepts the keyword.
 pub(crate) fn refusal(keyword: &str, dialect: Dialect) -> Option<(String, String)> {
     let (why, remedy) = match dialects_of(keyword) {
         _ if is_annotation(keyword) => return None,

@@ -25,7 +25,7 @@
 //!
 //! A check contains every assertion of its schema. The normal form is shaped like a Rust type, and keeps only those
 //! checks that such a type cannot express. [`evaluate`] runs checks on a document, and [`failure`] words the
-//! violations. [`guard`] selects a union's variant. [`containment`] compares two checks, with a proof or a witness.
+//! violations. [`guard`] selects a union's variant. [`containment`] compares two checks, returning a proof or witness.
 
 #![warn(clippy::print_stdout)]
 

@@ -64,7 +64,7 @@ pub enum Kind {
     Boolean,
     /// Strings of a certain length, in code points.
     String(Length),
-    /// Numbers within bounds that have no fractional part.
+    /// Numbers without a fractional part, within bounds.
     Integer(Bounds),
     /// Numbers within bounds.
     Number(Bounds),
@@ -81,7 +81,7 @@ pub enum Kind {
     Ref(String),
     /// Values that the inner schema accepts and that pass all checks. Checks do not influence the Rust type.
     Checked(Box<Schema>, Vec<Check>),
-    /// Values that all subschemas of an `allOf` accept. Exists only between lowering and [`crate::normalise`].
+    /// Values that all subschemas of an `allOf` accept. Exists only until [`crate::algebra::Algebra::resolve`] runs.
     All(Vec<Schema>),
 }
 
@@ -99,7 +99,7 @@ pub struct Array {
 /// An object schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// The named members, in document order. If `pattern` matches a name, its schema is already merged in.
+    /// The named members, in document order. If `pattern` matches a name, the pattern's schema is already merged in.
     pub properties: IndexMap<String, Property>,
     /// Members whose names match a pattern.
     pub pattern: Option<PatternProperty>,

@@ -126,7 +126,7 @@ fn lower(document: &Document, references: &References<'_>) -> Result<All, Error>
     if problems.is_empty() { Ok(All { lowered, checks, one_ofs }) } else { Err(Error::Schema(problems)) }
 }
 
-/// Replaces the placeholder of each `oneOf` by its check, or drops it if the subschemas are disjoint.
+/// Replaces the placeholder of each `oneOf` with its check, or drops it if the subschemas are disjoint.
 fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, one_ofs: Vec<OneOf>) {
     if one_ofs.is_empty() {
         return;
@@ -147,7 +147,7 @@ fn settle_one_ofs(lowered: &mut IndexMap<String, Schema>, checks: &Definitions, 
     }
 }
 
-/// The order of the definitions is reversed after each round, so a chain of definitions takes only two rounds.
+/// Each round reverses the order of the definitions, so a chain in file order, or in reverse, takes only two rounds.
 const MAX_ROUNDS: usize = 64;
 
 /// Turns definitions into [`Kind::Never`] if they require a value that cannot exist.

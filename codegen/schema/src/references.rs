@@ -179,7 +179,7 @@ fn document_uri(base: &str, reference: &str) -> String {
     split_fragment(&resolve(base, reference)).0.to_owned()
 }
 
-/// Returns whether a definition may really be a group of definitions, or a comment.
+/// Returns whether a definition may in fact be a group of definitions, or a comment.
 fn has_no_keyword(document: &Document, entry: &str) -> bool {
     let members = document.root.pointer(entry).and_then(Json::as_object);
     members.is_some_and(|members| !members.is_empty() && !members.keys().any(|key| is_keyword(key)))

@@ -136,7 +136,7 @@ fn dynamic_references_are_static_or_refused() {
             r##""A": {"$dynamicRef": "#%6E"}, "N": {"$dynamicAnchor": "n"}, "M": {"$id": "m", "$dynamicAnchor": "n"}"##,
             Err("\"#%6E\" can lead to any of 2 schemas"),
         ),
-        // The anchor overrides the metaschema's own.
+        // An anchor named `meta` would override the metaschema's own.
         (newest, &format!(r#""A": {{"$ref": "{newest}"}}"#), Ok("json-schema-2020-12")),
         (
             newest,

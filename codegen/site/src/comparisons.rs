@@ -1,4 +1,4 @@
-//! What changed between any two revisions: the reports of `mcpgen diff`, and a matrix that leads to them.
+//! What changed between any two revisions: the reports of `mcpgen diff`, and a matrix that links to them.
 
 use std::panic::resume_unwind;
 use std::path::Path;

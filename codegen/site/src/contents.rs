@@ -32,7 +32,7 @@ pub struct Site<'s> {
 }
 
 impl Site<'_> {
-    /// Returns whether the site has the page at this address, one of those that every page may link to.
+    /// Returns whether the site has the page at this address. Pages without contents do not exist.
     pub(crate) fn has(&self, address: &str) -> bool {
         match address {
             "benchmarks.html" => self.guide.pages.contains_key(BENCHMARKS),

@@ -114,12 +114,12 @@ pub(crate) fn link(target: &str, html: &str) -> String {
     format!("<a href=\"{}\">{html}</a>", escape(target))
 }
 
-/// Writes code.
+/// Writes inline code.
 pub(crate) fn code(text: &str) -> String {
     format!("<code>{}</code>", escape(text))
 }
 
-/// Stands for something that a revision does not have.
+/// Placeholder for something that a revision does not have.
 pub(crate) const ABSENT: &str = "<span class=\"absent\">absent</span>";
 
 /// Writes a word as a coloured badge. `class` selects its colour in the style sheet.

@@ -22,7 +22,7 @@ pub struct Guide {
     pub base: String,
 }
 
-/// The page with the results of the benchmarks, which the site shows on its own.
+/// The page with the results of the benchmarks. The site shows it at an address outside the guide.
 pub(crate) const BENCHMARKS: &str = "tests/bench/RESULTS.md";
 
 /// The groups of pages, by the folder that they are in. The last group has the rest.

@@ -28,7 +28,7 @@ pub struct Sources {
 pub struct Ledger {
     /// The version of this format.
     pub format: u32,
-    /// The code of an SDK, of programs that use it, and of the generator.
+    /// The code by group: `sdk`, `programs` and `generator`.
     pub totals: BTreeMap<String, Total>,
     /// The code by layer, lowest first.
     pub layers: Vec<Layer>,

@@ -1,10 +1,10 @@
 //! Shows the models of a protocol as web pages, and counts how much of an SDK is generated from them.
 //!
-//! [`Site`] writes a folder of static pages: revisions, the history of types, comparisons, conversions, the guide.
+//! [`Site`] writes a folder of static pages: revisions, the history of types, comparisons, conversions and the guide.
 //! [`model_page()`] writes a single page about one model. [`ledger()`] counts what is generated, and [`quickstarts`]
-//! writes programs that use the names of a revision.
+//! writes programs that use the types of a revision.
 //!
-//! What comes from schemas or from files is escaped, and the pages request nothing from elsewhere.
+//! What comes from schemas or from files is escaped, and the pages request nothing from other hosts.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(clippy::print_stdout)]
@@ -23,7 +23,7 @@ mod frame;
 mod links;
 mod markdown;
 
-// The pages of the repository, and everything else that the site shows.
+// The repository's Markdown pages, and everything else that the site shows.
 mod contents;
 mod guide;
 

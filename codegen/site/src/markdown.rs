@@ -1,4 +1,4 @@
-//! Markdown as HTML. HTML in it is shown as text, so that foreign documentation cannot add elements.
+//! Writes Markdown as HTML. HTML inside Markdown is shown as text, so that foreign documentation cannot add elements.
 
 use mcpgen_diff::html::escape;
 use pulldown_cmark::{
@@ -11,7 +11,7 @@ pub(crate) struct Rendered {
     pub(crate) title: Option<String>,
     /// The contents without that heading.
     pub(crate) html: String,
-    /// The anchors and texts of the headings below.
+    /// The anchors and texts of the second-level headings.
     pub(crate) headings: Vec<(String, String)>,
 }
 
@@ -21,14 +21,14 @@ pub(crate) fn documentation(markdown: &str) -> String {
 }
 
 /// Writes a page. `link` returns the target of a link, and `image` that of an image. Without a target, only the text
-/// remains.
+/// remains, except for links to the web and to anchors, which stay.
 pub(crate) fn page(
     markdown: &str,
     link: &dyn Fn(&str) -> Option<String>,
     image: &dyn Fn(&str) -> Option<String>,
 ) -> Rendered {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
-    // `[`Item`]` is a link to a Rust item.
+    // Reads [`Item`], a rustdoc link, as a link. It has no target, so only its text remains.
     let broken = |_: BrokenLink<'_>| Some((CowStr::from(""), CowStr::from("")));
     let parser = Parser::new_with_broken_link_callback(markdown, options, Some(broken));
     let mut writer = Writer { events: Vec::new(), title: None, headings: Vec::new(), open: Vec::new() };
@@ -94,7 +94,7 @@ struct Writer<'m> {
     open: Vec<Option<TagEnd>>,
 }
 
-/// Writes tables. The policy of the pages allows no styles in elements, so aligned cells have a class.
+/// Writes tables. The Content Security Policy of the pages forbids inline styles, so aligned cells have a class.
 #[derive(Default)]
 struct Table {
     alignments: Vec<Alignment>,

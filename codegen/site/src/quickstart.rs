@@ -1,4 +1,4 @@
-//! Writes programs that use the names of a revision: a server with a handler for each request that needs a capability,
+//! Writes programs that use the types of a revision: a server with a handler for each request that needs a capability,
 //! and a client that calls each of them. Everything comes from the model, so that a new revision gets its own programs.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use mcpgen_model::method_facts::{MethodFacts, method_facts};
 use mcpgen_model::text::names::{escape, setter_name};
 use mcpgen_model::{Content, DocTarget, Json, Message, Protocol, Revision, Shape, Side, Type, named_members};
 
-/// A program that uses the names of a revision.
+/// A program that uses the types of a revision.
 #[derive(Clone, Debug)]
 pub struct Quickstart {
     /// `server` or `client`.
@@ -36,7 +36,7 @@ pub fn quickstarts(protocol: &Protocol) -> [Quickstart; 2] {
     ]
 }
 
-/// A request that needs a capability of its receiver, so that the runtime leaves it to the program.
+/// A request that needs a capability of its receiver. The runtime leaves such requests to the program.
 struct Handled<'p> {
     message: Message<'p>,
     facts: MethodFacts,
@@ -142,7 +142,7 @@ const TAKEN: [&str; 9] = ["Result", "Ok", "None", "Box", "Command", "LocalInfo",
 
 struct Writer<'p> {
     protocol: &'p Protocol,
-    /// The types of the revision that the program names.
+    /// The revision's types that the program uses.
     types: BTreeSet<String>,
     needs_example: bool,
     needs_error: bool,
@@ -153,7 +153,7 @@ impl<'p> Writer<'p> {
         Writer { protocol, types: BTreeSet::new(), needs_example: false, needs_error: false }
     }
 
-    /// Adds a handler that returns the example of the result.
+    /// Adds a handler that returns the documented example of the result.
     fn handler(&mut self, text: &mut String, message: Message<'p>) {
         let Some(request) = message.request else { return };
         let rust = self.name(message);
@@ -167,7 +167,7 @@ impl<'p> Writer<'p> {
         );
     }
 
-    /// Adds a call with the example of the params.
+    /// Adds a call with the documented example of the params.
     fn call(&mut self, text: &mut String, Handled { message, facts }: &Handled<'p>) {
         let message = *message;
         let rust = self.name(message);

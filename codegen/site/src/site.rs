@@ -79,7 +79,7 @@ impl Site<'_> {
         pages
     }
 
-    /// Lists what the search finds: types, methods as in the newest revision that has them, and pages.
+    /// Lists what the search finds: types, methods (in the newest revision with them), extensions, pages and revisions.
     fn hits(&self) -> Vec<Hit> {
         let mut hits: Vec<Hit> = types_by_name(self.models)
             .keys()

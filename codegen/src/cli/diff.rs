@@ -130,7 +130,7 @@ impl DiffArgs {
                 Some(file) => write(&file, &format.render(&report, TextOptions { all: self.all, color: false }))?,
                 None => {
                     answer.text = format.render(&report, TextOptions { all: self.all, color: self.colors() });
-                    // Other formats are for programs, so stderr has a summary for people.
+                    // Other formats are for programs, so people see stale ignores on stderr.
                     if format != Format::Text {
                         answer.notes.extend(report.stale.iter().map(|stale| format!("error: {stale}")));
                     }

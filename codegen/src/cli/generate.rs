@@ -14,8 +14,8 @@ use super::schema_args::SchemaArgs;
 
 /// Write the Rust modules of all vendored revisions and extensions, or of one schema
 ///
-/// Writes vendored modules to generated/src, and removes outdated generated files. Never changes files that mcpgen did
-/// not write. If an error occurs, no file changes.
+/// Writes vendored modules to generated/src and their features to generated/Cargo.toml, and removes outdated generated
+/// files. Changes no other file. If an error occurs, no file changes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

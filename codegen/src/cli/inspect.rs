@@ -36,7 +36,7 @@ pub(super) struct InspectArgs {
     /// The output format
     #[arg(long, default_value = "text", value_enum)]
     format: InspectFormat,
-    /// List the problems of the schema file and its undecided unions, and exit with 1 if there are any
+    /// List the problems of the schema file, and its undecided unions. Exit with 1 if there are problems
     #[arg(long, conflicts_with_all = ["types", "format"])]
     check: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Blank values, which fields have until decoding overwrites them.
+//! Blank values: placeholders that fields hold until decoding overwrites them.
 
 use mcpgen_model::{Bounded, Protocol, Shape, Type, TypeId, Union, Variant};
 
@@ -58,8 +58,8 @@ impl Blanks {
         self.rank[id].is_some()
     }
 
-    /// Returns the variant for a union's blank. To avoid recursion, its content must have been found before the union.
-    /// Prefers variants that do not allocate.
+    /// Returns the variant for a union's blank. To avoid endless recursion, its content must have a lower rank than
+    /// the union. Prefers variants that do not allocate.
     pub(super) fn variant<'u>(&self, id: TypeId, union: &'u Union) -> Option<&'u Variant> {
         let rank = |variant: &Variant| match &variant.content {
             Type::Named(id) => self.rank[*id],

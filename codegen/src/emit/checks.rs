@@ -22,7 +22,7 @@ fn function_name(name: &str) -> String {
 /// Emits a check, and a `static` for each regular expression in it. The file must import `codec`.
 struct CheckWriter<'p> {
     scope: &'p Scope<'p>,
-    /// The path of the functions for definitions.
+    /// The path of the module that has a function with the checks of each definition.
     path: &'p TokenStream,
     statics: TokenStream,
     count: usize,
@@ -168,7 +168,7 @@ impl CheckWriter<'_> {
     }
 }
 
-/// Qualifies a literal. In declarations, the macros import the variants.
+/// Qualifies a literal. Declarations do without, because their macros import the variants.
 fn qualified(literal: &TokenStream) -> TokenStream {
     quote!(codec::Literal::#literal)
 }

@@ -103,7 +103,7 @@ fn shape(node: &Node) -> String {
 
 fn object_shape(ObjectNode { members, pattern, others, respelled }: &ObjectNode) -> String {
     let members: Vec<String> = members.iter().map(member).collect();
-    // Tables have no patterns: the decoder of the target type checks the members whose names match one, and all others.
+    // Tables have no patterns: the target type's decoder checks members whose names match a pattern, and all others.
     let others = if pattern.is_some() { &Others::Open } else { others };
     format!("Object(&[{}],{others:?},{respelled:?})", members.join(BREAK))
 }

@@ -51,7 +51,7 @@ pub(super) fn fill<'w>(words: impl IntoIterator<Item = &'w str>, hanging: &str) 
     if line.is_empty() { out } else { format!("{out}{line}\n") }
 }
 
-/// Writes tokens with the spacing of rustfmt, one entry per line. An entry ends with a comma or semicolon outside
+/// Writes tokens with rustfmt's spacing, one entry per line. An entry ends with a comma or semicolon outside
 /// brackets.
 fn text(tokens: TokenStream) -> String {
     let mut writer = Writer::default();

@@ -1,4 +1,4 @@
-//! Writes doc comments: our documentation, or else the schema's, followed by facts.
+//! Writes doc comments: our documentation from `schema/docs`, or else the schema's, followed by facts.
 
 use heck::ToLowerCamelCase as _;
 use mcpgen_model::text::foreign::{code, line, prose};
@@ -20,7 +20,7 @@ pub(super) struct DocWriter<'a> {
     pub(super) comments: Comments,
 }
 
-/// The maximum number of users that a type's documentation names.
+/// A type's documentation names this many of the types that use it, or one more if that completes the list.
 const NAMED_USERS: usize = 6;
 
 const CHECKED: &str = "Checked against the schema when it is created.";
@@ -287,7 +287,7 @@ impl<'a> DocWriter<'a> {
         let text = match (entry, &member.description) {
             (Some(entry), _) => {
                 let ours = self.linked(&entry.doc);
-                // Otherwise, the facts would continue the last entry of a list or table.
+                // After a list or table, a space would make the facts a part of its last entry.
                 let gap = if is_prose(&ours) { " " } else { "\n\n" };
                 format!("{ours}{gap}{facts}")
             }

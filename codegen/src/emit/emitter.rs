@@ -103,7 +103,7 @@ impl<'a> Emitter<'a> {
         self.scope.core("codec")
     }
 
-    /// Returns the marker for types without values in declarations.
+    /// Returns the marker that a declaration needs if the type has no values.
     pub(super) fn is_empty(&self, id: TypeId) -> Option<TokenStream> {
         (!self.blanks.has_type(id)).then(|| quote!(is_empty true))
     }

@@ -44,7 +44,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// Returns the tokens for a member's step: the builder, the step's number, and whether it is the last.
+    /// Returns the tokens for a member's step: the builder, the step's number and, unless it is the last, the next one.
     pub(super) fn step(&self, member: usize) -> Option<TokenStream> {
         let step = self.members.iter().position(|it| *it == member)?;
         let (name, number, next) =
@@ -105,8 +105,7 @@ impl MessageNames {
         protocol.types.iter().for_each(|def| drop(names.claim(&def.rust)));
         let id = |set: MessageSet| protocol.types.iter().position(|def| def.message_set() == Some(set));
         let mut shared = BTreeMap::new();
-        // Records shared items. Returns whether the module has to define the item itself. A test checks that names in
-        // the revision are never numbered.
+        // Records shared items. Returns whether the module has to define the item itself.
         let mut is_emitted = |is_shared: bool, ours: &str, theirs: String| {
             if is_shared {
                 shared.insert(ours.to_owned(), theirs);
@@ -156,7 +155,7 @@ impl MessageNames {
     }
 }
 
-/// Names a type's builder. Programs rarely write this name, so a long one lacks the last words of the type's name.
+/// Names a type's builder. Programs rarely write this name, so a long one drops the last words of the type's name.
 fn builder_name(rust: &str) -> String {
     const MAX: usize = 45;
     const SUFFIX: &str = "Builder";

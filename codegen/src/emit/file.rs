@@ -56,7 +56,7 @@ fn parse(file: &str, tokens: TokenStream) -> Result<syn::File, Error> {
     syn::parse2(tokens).map_err(|error| Error::Defect(format!("mcpgen produced invalid Rust for {file}: {error}")))
 }
 
-/// Prints items separated by blank lines. prettyplease prints everything except declarations.
+/// Prints items separated by blank lines. prettyplease prints everything except declarations (macro calls).
 struct Printer<'c> {
     comments: &'c Comments,
     text: String,

@@ -21,7 +21,7 @@ pub(crate) fn file(revisions: &[Revision], models: &[Protocol]) -> Result<String
     render("methods.rs", &header, tokens, &Comments::default())
 }
 
-/// Emits a row without the members that have their default values.
+/// Emits a row, leaving out members that have their default values.
 fn row(facts: MethodFacts) -> TokenStream {
     let MethodFacts { method, is_request, senders, capability, subject, free_form_params, free_form_result, .. } =
         &facts;

@@ -100,7 +100,7 @@ fn root(lines: &[String], protocol: &Protocol, exports: &Exports, options: &Opti
         (quote!(#gate mod #module;), exports)
     });
     let (modules, exports): (Vec<_>, Vec<_>) = modules.unzip();
-    // rustdoc's lints may reject the layout of foreign prose.
+    // Clippy may reject the layout of prose that we did not write.
     let layout = options.vendored.is_none().then(|| {
         quote! {
             #![allow(clippy::doc_lazy_continuation, clippy::doc_overindented_list_items, reason = "the schema's own prose")]

@@ -5,7 +5,7 @@ use mcpgen_schema::Error;
 /// Options for generated code.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The path of the support core: `crate` or `::mcpgen_types`.
+    /// The Rust path of `mcpgen-types` in generated code, such as `crate` or `::mcpgen_types`.
     pub support: String,
     /// The command that generates the code, for the file headers.
     pub command: String,

@@ -14,7 +14,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -
     })
 }
 
-/// Returns all values. Problems of several schemas are merged into one error; any other error is returned first.
+/// Returns all values. Problems of several schemas are merged into one error; any other error takes precedence.
 pub(crate) fn all<T>(results: Vec<Result<T, Error>>) -> Result<Vec<T>, Error> {
     let (mut values, mut problems) = (Vec::new(), Vec::new());
     for result in results {

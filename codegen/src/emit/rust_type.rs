@@ -1,8 +1,8 @@
 //! Resolves type expressions to Rust types. Only this file uses typify.
 //!
-//! Every named type is registered with typify as a replacement, so typify only combines them to lists, maps and
-//! options. The keys are `T0`, `T1` and so on, which typify does not rename. If typify defines a struct, that is an
-//! error. Numbers and formats never reach typify.
+//! Every named type is registered with typify as a replacement, so typify only combines these types into lists, maps
+//! and options. The keys are `T0`, `T1` and so on, which typify does not rename. It is an error if typify defines a
+//! type itself. Numbers and formats never reach typify.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use schemars::schema::Schema;
 use serde_json::{Value, json};
 use typify::{TypeSpace, TypeSpaceImpl, TypeSpaceSettings};
 
-/// Stands for the core in types from typify. [`super::scope`] replaces it.
+/// Placeholder for the path of the core in typify's output. [`super::scope`] replaces it.
 pub(super) const CORE: &str = "mcpgen_core";
 
 /// The Rust types for scalars and core types, keyed by the variant name in [`Type`].

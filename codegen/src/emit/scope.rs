@@ -89,7 +89,7 @@ impl<'a> Scope<'a> {
         quote!(#siblings #core)
     }
 
-    /// Returns link targets for types in a comment that the file neither defines nor imports.
+    /// Returns targets for a comment's links to types that the file neither defines nor imports, or in [`DERIVES`].
     pub(super) fn link_targets(&self, comment: &str) -> BTreeSet<String> {
         let siblings = self.from_siblings.borrow();
         let links = comment.split("[`").skip(1).filter_map(|rest| rest.split_once("`]"));

@@ -1,4 +1,4 @@
-//! Emits unions with their decision.
+//! Emits unions, with the guards that select their variants.
 
 use mcpgen_model::{Condition, Guard, Type, TypeId, Union};
 use mcpgen_schema::Error;
@@ -75,7 +75,7 @@ impl Emitter<'_> {
         Ok(variants)
     }
 
-    /// Returns the type of each variant's content as a source of `From`, unless another variant has the same type.
+    /// Returns the types that convert into each variant with `From`: none if another variant has the same type.
     fn sources(&mut self, union: &Union) -> Result<Vec<TokenStream>, Error> {
         let contents: Vec<&Type> =
             union.variants.iter().map(|variant| self.protocol.follow(&variant.content)).collect();

@@ -17,8 +17,8 @@ pub(crate) const EXTENSIONS: &str = "schema/extensions.toml";
 #[cfg(feature = "cli")]
 const HEADER: &str = "\
 # The extensions of the Model Context Protocol and its companion formats that are vendored here. Written by
-# `mcpgen import --extension`. `upstream` is a repository and a path in it, `sha256` the digest of that file. Definitions
-# that are equal to those of the revision `core` become the types of that revision.
+# `mcpgen import --extension`. `upstream` says where the schema comes from, `sha256` is its digest. Definitions that are
+# equal to those of the revision `core` become the types of that revision.
 ";
 
 #[derive(Serialize, Deserialize)]
@@ -101,7 +101,7 @@ impl Workspace {
         }
         let contract = Contract { document, mapping, names };
         let mut protocol = model(contract, &row.name, row.status == Status::Released)?;
-        // Most fixups are for revisions, so a mismatch does not matter here.
+        // A fixup that does not match matters only if this extension is known to need it.
         protocol.fixups.retain(|applied| !applied.pointers.is_empty() || applied.is_for(&row.name));
         let module = mcpgen_model::Revision::module_of(&row.core);
         Ok(extend(protocol, core, module, Some(row.version.clone())))
@@ -135,7 +135,7 @@ pub(crate) fn mapping_path(name: &str) -> String {
     format!("schema/extensions/{name}/protocol.toml")
 }
 
-/// Guesses the status from a version: a draft if it is called so or is a commit, released otherwise.
+/// Guesses the status from a version: `draft` and commits are drafts, anything else is released.
 #[cfg(feature = "cli")]
 pub(crate) fn default_status(version: &str) -> Status {
     if Extension::is_commit(version) || version == "draft" { Status::Draft } else { Status::Released }

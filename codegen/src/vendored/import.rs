@@ -189,8 +189,8 @@ fn write(
     Ok((changes, written))
 }
 
-/// Returns a released revision that is identical to a draft. Between releases, upstream's draft is a copy of the newest
-/// one.
+/// Returns a released revision that is identical to a draft. Until upstream's draft changes, it is a copy of the
+/// newest release.
 fn released_twin(workspace: &Workspace, name: &str, status: Status, text: &str) -> Result<Option<String>, Error> {
     if status == Status::Released {
         return Ok(None);

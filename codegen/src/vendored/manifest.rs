@@ -1,6 +1,6 @@
 //! Updates the features of the generated crate, one for each revision and extension, in a marked region of its
 //! hand-written manifest. Default features are outside the region, because changing them breaks crates that depend on
-//! it (VERSIONING.md).
+//! `mcpgen-types` (VERSIONING.md).
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) fn sync(workspace: &Workspace, extensions: &[Protocol], check: bool) 
     if !check {
         std::fs::write(&path, &after).map_err(Error::io("writing", &path))?;
     }
-    Ok(Some(Change { path: "Cargo.toml".to_owned(), before: Some(before), after: Some(after) }))
+    Ok(Some(Change { path: "../Cargo.toml".to_owned(), before: Some(before), after: Some(after) }))
 }
 
 fn features(workspace: &Workspace, extensions: &[Protocol]) -> String {

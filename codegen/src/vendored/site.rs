@@ -87,7 +87,7 @@ fn guide(root: &Path) -> Result<Guide, Error> {
     Ok(guide)
 }
 
-/// Calls `found` with the path of each file below a folder, except in hidden folders and in those with build results.
+/// Calls `found` with the path of each file below a folder, except in hidden folders, `target` and `node_modules`.
 fn visit(root: &Path, folder: &str, found: &mut dyn FnMut(&str, &Path) -> Result<(), Error>) -> Result<(), Error> {
     let full = root.join(folder);
     let Some(entries) = Error::unless_missing(fs::read_dir(&full), &full)? else { return Ok(()) };

@@ -45,9 +45,9 @@ pub struct Workspace {
     pub revisions: Vec<Revision>,
     /// The vendored extensions, by name.
     pub extensions: Vec<Extension>,
-    /// Our documentation.
+    /// The hand-written documentation in `schema/docs`.
     pub docs: DocBook,
-    /// Inline schemas that copy definitions, by revision or extension.
+    /// The tables of `schema/names.toml`, by revision or extension.
     pub(crate) inline: BTreeMap<String, InlineSchemas>,
 }
 

@@ -53,8 +53,8 @@ pub enum Check {
     Members(&'static MemberChecks),
     /// If an object has this member, the object passes the check.
     IfPresent(&'static str, &'static Check),
-    /// `unevaluatedProperties` or `unevaluatedItems`: a check, and further checks on the members and items that it did
-    /// not evaluate.
+    /// `unevaluatedProperties` or `unevaluatedItems`: a base check, and checks on the members and items that the base
+    /// check did not evaluate.
     Unevaluated(&'static Unevaluated),
 }
 

@@ -48,7 +48,7 @@ impl<'a> Cursor<'a> {
         Self { at, is_body: false, ..self }
     }
 
-    /// Returns the place of the value, with which the same document can find it again.
+    /// Returns the place of the value. [`Document::at`] finds the value again.
     #[must_use]
     pub fn place(self) -> Place {
         Place(self.at)
@@ -129,8 +129,8 @@ impl<'a> Cursor<'a> {
     /// much.
     #[must_use]
     pub fn decoded_bytes(self) -> usize {
-        // This runs for every message, so the sum should be vectorized, which needs 32 bits. These are enough for a
-        // chunk, whose strings together are shorter than the text.
+        // This runs for every message, so the sum should be vectorized, which needs 32-bit integers. The sum of a
+        // chunk fits, because its strings together are shorter than the text.
         let of_chunk = |tokens: &[Token]| tokens.iter().map(|token| token.decoded_bytes()).sum::<u32>() as usize;
         self.document.tokens_at(self.at).chunks(1 << 10).map(of_chunk).sum()
     }
@@ -453,14 +453,14 @@ fn no_variant(names: &[&str], found: &str) -> Error {
     Error::new(ErrorKind::Value { expected, found: json_text(found) })
 }
 
-/// Compares two strings. This is inlined, because names are short, and a call of `memcmp` takes longer than the
+/// Compares two strings. Inlined, because names are short, and a call to `memcmp` would take longer than the
 /// comparison.
 #[inline(always)]
 pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
-    // In short strings, the first and the last bytes overlap.
+    // The first and the last chunk may overlap. Together they cover a string of up to two chunks.
     if let (Some(first), Some(other)) = (a.first_chunk::<8>(), b.first_chunk::<8>()) {
         return first == other && a.last_chunk::<8>() == b.last_chunk::<8>() && (a.len() <= 16 || a == b);
     }

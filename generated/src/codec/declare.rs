@@ -114,7 +114,7 @@ macro_rules! __constructor_docs {
     };
 }
 
-/// What a constructor or a step of a builder returns: the value, or the builder that contains it.
+/// Expands to the return type or the return value of a constructor or builder step: the value, or a builder around it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __constructed {
@@ -204,8 +204,8 @@ macro_rules! __request_set {
 ///
 /// A `required` member is an argument of `new`, unless it has a `default`. A `named` member is set through a builder
 /// that `new` returns, and `in` names the builder and the step. A `constant` has a value but no field. A `flag` is an
-/// optional constant with a `bool` field. The last argument is the field for all other members, or `refuse_other`. For
-/// a type with a pattern, it is the pattern, the field for members that match, and the field for the rest.
+/// optional constant with a `bool` field. The last argument is the field for all other members, or `refuse_other`. A
+/// type with a pattern has the pattern, the field for members that match, and the field for the rest instead.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {
@@ -806,7 +806,7 @@ macro_rules! __message_set {
                             $(if $never {
                                 return ::core::result::Result::Err(json.uninhabited(unread));
                             })?
-                            // This drops the blank value, which may contain a box.
+                            // Unlike `set`, this drops the blank value, which may contain a box.
                             *self = Self::$variant($crate::codec::DecodeInPlace::blank(unread));
                             if let Self::$variant(value) = self {
                                 return $crate::codec::DecodeInPlace::read(value, json, unread);
@@ -915,7 +915,7 @@ macro_rules! __string_enum {
     };
 }
 
-/// Implements the traits of an enum of other constants.
+/// Implements the traits of an enum of constants that are not all strings.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __literal_enum {

@@ -77,7 +77,7 @@ decode! {
     });
     serde_json::Map<String, Value>: "object", json => {
         let mut object = Self::new();
-        // With `collect`, a vector of the members would be sorted first.
+        // `collect` would first gather all members in a vector and sort it.
         for (name, value) in json.members()? {
             object.insert(name.string()?, Value::decode(value)?);
         }

@@ -22,7 +22,7 @@ impl de::Error for Error {
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 impl<'de> Cursor<'de> {
-    /// Decodes a type with serde. Errors have the path and position of the invalid value.
+    /// Decodes the value with serde. Errors have the path and position of the invalid value.
     ///
     /// # Errors
     ///

@@ -75,7 +75,7 @@ pub trait OtherMembers: Sized {
     fn write(&self, out: &mut Members<'_>);
 }
 
-/// References implement this because their vtable does not contain the code that drops the type.
+/// Lets [`Cursor::read_object`] take a reference, whose vtable does not contain the code that drops the type.
 impl<T: ReadMember> ReadMember for &mut T {
     fn read_member(&mut self, index: usize, json: Cursor<'_>, unread: Unread) -> Result<(), Error> {
         T::read_member(self, index, json, unread)
@@ -95,7 +95,7 @@ impl<T: ReadMember> ReadMember for &mut T {
 pub struct Unread(());
 
 // The functions below are not inlined, so that they are compiled once, or once per member type. Otherwise, every type
-// with such a member would get a copy, including the code that drops it.
+// would get a copy for each of its members, including the code that drops the member.
 
 /// Decodes a type that implements [`DecodeInPlace`].
 #[inline(never)]
@@ -148,7 +148,7 @@ impl<'a> Cursor<'a> {
                 if !seen.insert(index) {
                     return Err(value.error(ErrorKind::Duplicate));
                 }
-                // The envelope has already compared these.
+                // These constants were checked with the envelope.
                 if !(self.is_body && matches!(*known, "jsonrpc" | "method") && constants.contains(&index)) {
                     fields.read_member(index, value, unread)?;
                 }
@@ -402,8 +402,8 @@ pub(super) fn find(names: &[&str], next: usize, name: &[u8]) -> usize {
     find_by(names, next, name, |known| known)
 }
 
-/// Returns the index of the member with this name, or `members.len()` if no member has it. Begins at `next`,
-/// because documents mostly have members in the order of `members`, so that one comparison is enough.
+/// Returns the index of the member with this name, or `members.len()` if no member has it. Begins at `next`:
+/// documents mostly list members in the order of `members`, so that one comparison is usually enough.
 #[inline(always)]
 pub(crate) fn find_by<M>(members: &[M], next: usize, name: &[u8], name_of: impl Fn(&M) -> &str) -> usize {
     let mut at = next;

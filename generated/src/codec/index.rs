@@ -22,8 +22,8 @@
 //! generic, and no other code parses JSON text. A [`Cursor`] is a reference to a document plus an entry number. Types
 //! decode themselves from a cursor: [`Cursor::read_object`] finds an object's known members by name, and
 //! [`Cursor::union`] looks up the values that select a variant. Skipping a value just adds its number of entries.
-//! Strings are copied and unescaped only when a type decodes them, and the path of an error is computed only when there
-//! is one.
+//! Strings are copied and unescaped only when a type decodes them, and the path of an error is computed only when
+//! decoding fails.
 //!
 //! Values from serde_json and other serde formats are first recorded as a [`Document`], and then decoded the same way.
 //! Encoding needs no index: a type returns a [`Node`] that refers to its fields.
@@ -156,12 +156,12 @@ fn reused_tokens() -> Vec<Token> {
 fn reuse_tokens(mut tokens: Vec<Token>) {
     if tokens.capacity() <= MAX_REUSED {
         tokens.clear();
-        // This only fails while the thread ends.
+        // This fails only while the thread is shutting down.
         let _ = REUSED.try_with(|reused| reused.set(tokens));
     }
 }
 
-/// A document that exists only during a call. The next one on the same thread uses the memory of its index.
+/// A document that exists only during a call. The next one on the same thread reuses the memory of its index.
 pub(crate) struct BriefDocument<'a>(Document<'a>);
 
 impl<'a> BriefDocument<'a> {
@@ -205,8 +205,8 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// Like [`read`](Self::read), but accepts texts that are nested too deeply. Values below the limit become `null`.
-    /// Call [`check_depth`](Self::check_depth) before decoding.
+    /// Like [`read`](Self::read), but accepts texts that are nested too deeply. Arrays and objects beyond the limit
+    /// become `null`. Call [`check_depth`](Self::check_depth) before decoding.
     ///
     /// # Errors
     ///
@@ -350,8 +350,8 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns the bytes of a number, or of a string without its quotes. In contrast to [`slice`](Self::slice), does
-    /// not check for the boundaries of characters.
+    /// Returns the bytes of a number, or of a string without its quotes. Unlike [`slice`](Self::slice), does not check
+    /// that the range is on character boundaries.
     #[inline(always)]
     pub(super) fn bytes(&self, token: Token) -> &[u8] {
         self.text.as_bytes().get(token.start()..token.start() + token.length()).unwrap_or_default()

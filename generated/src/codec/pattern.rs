@@ -16,7 +16,7 @@ pub struct Pattern {
     compiled: OnceLock<Option<mcpgen_pattern::Regex>>,
 }
 
-/// The steps that all patterns of a document share.
+/// The step budget that all patterns of a document share.
 #[cfg(feature = "pattern")]
 #[derive(Debug, Default)]
 pub(super) struct Steps(OnceLock<mcpgen_pattern::Steps>);
@@ -30,9 +30,9 @@ impl Clone for Steps {
 }
 
 impl Pattern {
-    /// Creates a pattern. An invalid pattern matches nothing, but the generator rejects those.
+    /// Creates a pattern. An invalid pattern matches nothing. The generator rejects such patterns.
     ///
-    /// Generated code creates patterns in statics. This does not compile without the feature `pattern`.
+    /// Generated code creates patterns in statics. This does not compile without the `pattern` feature.
     #[must_use]
     #[expect(clippy::assertions_on_constants, reason = "only code that creates patterns needs the feature")]
     pub const fn new(source: &'static str) -> Self {
@@ -62,7 +62,7 @@ impl Pattern {
         self.compiled().is_some_and(|regex| regex.is_match(text) == Ok(true))
     }
 
-    /// Returns whether some part of the text matches. The steps count toward the budget of the document with `place`.
+    /// Returns whether some part of the text matches. The steps count toward the budget of `place`'s document.
     #[cfg(feature = "pattern")]
     pub(super) fn matches_in(&self, place: Cursor<'_>, text: &str) -> Result<bool, Error> {
         let document = place.document;
@@ -76,7 +76,7 @@ impl Pattern {
         self.compiled.get_or_init(|| mcpgen_pattern::Regex::new(self.source).ok()).as_ref()
     }
 
-    /// Returns `false`, because there are no patterns without the feature `pattern`.
+    /// Returns `false`, because there are no patterns without the `pattern` feature.
     #[cfg(not(feature = "pattern"))]
     #[must_use]
     pub const fn matches(&self, _text: &str) -> bool {

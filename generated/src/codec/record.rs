@@ -142,7 +142,7 @@ impl Recorder {
     }
 }
 
-/// Only serde_json's feature `arbitrary_precision` allows such numbers.
+/// Only serde_json's `arbitrary_precision` feature allows such numbers.
 const OUT_OF_RANGE: &str = "number out of range";
 
 struct Seed<'r>(&'r mut Recorder);
@@ -262,10 +262,10 @@ impl Visitor<'_> for Name<'_> {
     }
 }
 
-/// With serde_json's feature `arbitrary_precision`, a number is a map with this key.
+/// With serde_json's `arbitrary_precision` feature, a number is a map with this key.
 const NUMBER_KEY: &str = "$serde_json::private::Number";
 
-/// Returns whether this or any other crate enables serde_json's feature `arbitrary_precision`.
+/// Returns whether this or any other crate enables serde_json's `arbitrary_precision` feature.
 fn arbitrary_precision() -> bool {
     // Without the feature, this is out of range.
     "1e999".parse::<serde_json::Number>().is_ok()

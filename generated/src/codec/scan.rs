@@ -10,7 +10,7 @@ use crate::number::parse_double;
 use super::MAX_DEPTH;
 use super::index::{Kind, MAX_TEXT, Token, position};
 
-/// What is known about the text as a whole.
+/// Properties of the text as a whole.
 pub(super) struct Scanned {
     /// Whether there is white space between two values.
     pub(super) is_spaced: bool,
@@ -50,7 +50,7 @@ struct Container {
     is_object: bool,
 }
 
-/// Stands for the absence of an open array or object.
+/// Placeholder for "no open array or object".
 const NONE: usize = MAX_TEXT - 1;
 
 /// Records the values of a text in `tokens`, which must be empty.
@@ -135,8 +135,8 @@ pub(super) fn scan(text: &str, tokens: &mut Vec<Token>) -> Result<Scanned, Synta
             depth -= 1;
             let closed = open.token;
             open = close(closed, at, tokens);
-            // Values below the limit become `null`, so that no decoder exceeds the limit even if nobody checks the
-            // depth.
+            // Arrays and objects beyond the limit become `null`, so that no decoder exceeds the limit even if nobody
+            // checks the depth.
             if depth >= MAX_DEPTH {
                 let start = tokens.get(closed).map_or(at, |token| token.start());
                 tokens.truncate(closed);
@@ -219,7 +219,7 @@ fn string(bytes: &[u8], start: usize, tokens: &mut Vec<Token>) -> Result<usize, 
     Ok(end + 1)
 }
 
-/// Returns the offset of a string's closing quote, and its kind. There must be no special bytes before `at`.
+/// Returns the offset of the closing quote, and the kind of the string. There must be no special bytes before `at`.
 #[inline(never)]
 fn long_string(bytes: &[u8], mut at: usize) -> Result<(usize, Kind), SyntaxError> {
     let mut kind = Kind::Plain;
@@ -294,7 +294,7 @@ fn skip_plain_blocks(bytes: &[u8], mut at: usize) -> usize {
 /// Skips blocks in which the string does not end and all escapes are `\n` or `\"`, as in prose.
 #[inline(never)]
 fn skip_escaped_blocks(bytes: &[u8], mut at: usize) -> usize {
-    // If the backslash before `at` is escaped, it escapes nothing.
+    // A backslash before `at` ends the escape `\\`. The loop below would take it for the start of an escape.
     if at == 0 || peek(bytes, at - 1) == b'\\' {
         return at;
     }
@@ -395,7 +395,7 @@ fn skip_much_space(bytes: &[u8], mut at: usize, found: &mut Scanned) -> usize {
     }
 }
 
-/// Integers and decimal fractions with at most this many bytes and no exponent fit a double.
+/// A number without an exponent whose integral part has at most this many bytes is within the range of doubles.
 const SURELY_FINITE: usize = 300;
 
 /// Returns the offset after a number: `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`

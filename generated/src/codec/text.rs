@@ -33,7 +33,7 @@ pub fn from_slice<T: Decode>(bytes: &[u8]) -> Result<T, Error> {
     }
 }
 
-/// Reads everything, and decodes it like [`from_slice`].
+/// Reads to the end, and decodes the bytes like [`from_slice`].
 ///
 /// # Errors
 ///
@@ -104,7 +104,7 @@ pub(crate) fn named<T: Decode>(decoded: Result<T, Error>) -> Result<T, Error> {
     }
 }
 
-/// Creates the error for bytes that are not UTF-8. `valid` are all bytes before the first invalid one.
+/// Creates the error for bytes that are not UTF-8. `valid` holds the bytes before the first invalid one.
 #[cold]
 fn not_utf8(valid: &[u8]) -> Error {
     let text = std::str::from_utf8(valid).unwrap_or_default();
@@ -151,7 +151,7 @@ fn dismantle(value: Value) {
     }
 }
 
-/// `==` does not work in constants.
+/// Compares strings in `const` contexts, where `==` does not work.
 pub(crate) const fn is_equal(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;

@@ -115,7 +115,7 @@ fn quoted<const B: usize, const A: usize>(before: [u8; B], text: &str, after: [u
 
 /// Writes a string that needs escapes, exactly like serde_json. Copies the parts between escapes as a whole.
 fn escaped(mut text: &[u8], out: &mut Vec<u8>) {
-    // In prose, line breaks and quotes need escapes.
+    // Prose has line breaks and quotes, each of which grows by a byte.
     out.reserve(text.len() + text.len() / 8 + AFTER);
     while let Some((plain, byte, rest)) = next_escape(text) {
         out.extend_from_slice(plain);

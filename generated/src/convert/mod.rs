@@ -43,7 +43,7 @@ pub fn convert<A: Convertible, B: Convertible>(value: &A) -> Result<Converted<B>
 ///
 /// # Errors
 ///
-/// Returns the errors of [`convert`], and with [`Policy::Strict`] also an error for each member that would be lost.
+/// Returns the errors of [`convert`], and with [`Policy::Strict`] also an error if a member would be lost.
 pub fn convert_with<A: Convertible, B: Convertible>(value: &A, policy: Policy) -> Result<Converted<B>, ConvertError> {
     let Converted { value: json, lost } = Conversion::between::<A, B>().apply(value, policy)?;
     match json.decode() {
@@ -150,7 +150,7 @@ impl Conversion {
         self.revision
     }
 
-    /// Returns whether both types are the same, so that nothing can fail, get lost or be added.
+    /// Returns whether both types are the same, so that the conversion cannot fail, lose or add anything.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         self.from == self.to

@@ -8,7 +8,7 @@ use crate::conversions::{DEFINITIONS, METHODS, RENAMED, RESPELLED, RULES, SHAPES
 /// The number of a type. Types that are equal in several revisions share it.
 pub type TypeId = u16;
 
-/// There is no such type in the revision.
+/// Placeholder for "no such type in this revision".
 pub(crate) const NO_TYPE: TypeId = TypeId::MAX;
 
 /// The type that accepts everything.
@@ -28,7 +28,7 @@ pub(crate) enum Shape {
     List(TypeId, Length),
     /// The types of the leading items, and of further ones if there may be any.
     Tuple(&'static [TypeId], Option<TypeId>),
-    /// Named members, other members, and if the object can be written in another form, the rule and the type of that
+    /// Named members, other members, and, if the object can be written in another form, the rule and the type of that
     /// form.
     Object(&'static [Member], Others, Option<(usize, TypeId)>),
     Union(&'static [Guard], &'static [TypeId]),
@@ -43,7 +43,7 @@ pub(crate) struct Member {
     rule: Option<usize>,
 }
 
-/// What is known about members that an object does not name.
+/// How an object type treats members that it does not name.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "not every set of schemas has closed objects")]
 pub(crate) enum Others {
@@ -81,7 +81,7 @@ pub(crate) enum OtherValues {
     Kept,
 }
 
-/// Turns a list of objects into a list for each member.
+/// A rule that turns a list of objects into one list per member.
 #[derive(Debug)]
 pub(crate) struct Respelled {
     /// The member that holds the list of objects.
@@ -182,7 +182,7 @@ pub(super) fn counterpart(row: usize, revision: Revision) -> Option<TypeId> {
     })
 }
 
-/// Returns the types of a method's params and result in two revisions, or `None` if one of them lacks it.
+/// Returns the types of a method's params and result in two revisions, or `None` if one of them lacks the method.
 pub(super) fn method(name: &str, from: Revision, to: Revision) -> Option<[(TypeId, TypeId); 2]> {
     let row = METHODS.binary_search_by(|(known, _)| (*known).cmp(name)).ok()?;
     let (_, types) = METHODS.get(row)?;

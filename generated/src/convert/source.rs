@@ -1,4 +1,4 @@
-//! Reads source values: JSON text as nodes in document order, comparisons, and the variants of unions.
+//! Reads source values: turns JSON text into nodes, compares nodes with constants, and selects variants of unions.
 
 use std::borrow::Cow;
 
@@ -105,7 +105,7 @@ impl Object for Fields<'_> {
     }
 }
 
-/// Calls `read` with a node that is not JSON text, unless it is the text of a number.
+/// Calls `read` with the node. JSON text is parsed first, unless it is a number.
 ///
 /// # Errors
 ///

@@ -12,7 +12,7 @@ use super::path::Path;
 use super::shape::{ANY, Member, OtherValues, Others, Rule, Shape, TypeId, respelling};
 use super::source::{Encoded, Tree, is_literal, is_number, number, tagged_variant, variant, variant_and_tag};
 
-/// The text written so far, and what it lost.
+/// The text written so far, and the members lost so far.
 pub(super) struct Walk {
     policy: Policy,
     revision: Revision,
@@ -20,7 +20,7 @@ pub(super) struct Walk {
     lost: Vec<Lost>,
     /// The guards of the outermost unions around the current value, and the total number of unions around it.
     guards: ([&'static [Guard]; MAX_GUARDS], usize),
-    /// The number of changes that one of these guards may look at.
+    /// The number of changes to members that one of these guards may read.
     changes: usize,
 }
 
@@ -119,7 +119,7 @@ impl Walk {
         self.other_type(Tree::of(document.root()).encode(), from, to, path)
     }
 
-    /// Rewrites an object in its other form, and converts that.
+    /// Rewrites an object in its other form, and converts the result.
     fn respelled(&mut self, node: Node<'_>, rule: usize, other: TypeId, to: TypeId, path: &Path<'_>) -> Written {
         let text = crate::to_string(&Encoded(node));
         let document = Document::read(text).map_err(|error| self.refusal(path, error.kind().clone()))?;
@@ -517,7 +517,7 @@ fn has(object: &dyn Object, wanted: &str) -> bool {
     found
 }
 
-/// Returns whether a type has another form that the target needs.
+/// Returns whether a type has another form that the target needs. A union counts, because a variant may have one.
 fn has_other_form(from: TypeId, target: &Shape) -> bool {
     matches!(Shape::of(from), Shape::Object(.., Some((rule, _))) if !is_spelled(*rule, target))
         || matches!(Shape::of(from), Shape::Union(..))

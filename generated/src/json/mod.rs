@@ -25,8 +25,8 @@ pub(crate) use reference::compact;
 /// root of the document that the value was part of.
 ///
 /// [`decode`](Self::decode), [`deserialize`](Self::deserialize) and [`read`](Self::read) scan the text once. [`get`],
-/// [`pointer`] and the iterators return parts of the text as [`JsonRef`]. Each call reads the text up to its result, so
-/// decode the value to read more than a few members.
+/// [`pointer`] and the iterators return parts of the text as [`JsonRef`]. Each call reads the text again, so decode
+/// the value to read more than a few members.
 ///
 /// If a name occurs more than once in an object, the last member counts. A generated type with a field of that name
 /// rejects the object.

@@ -16,9 +16,9 @@ use crate::{Error, ErrorKind};
 /// All functions of [`Json`] are available. Members keep their order. If a name occurs more than once in the text, the
 /// last member counts.
 ///
-/// Every function reads the text up to its result, and [`insert`](Self::insert), [`remove`](Self::remove),
-/// [`len`](Self::len) and [`iter`](Self::iter) read all of it. So to write many members, collect them, and to read
-/// many, decode the object.
+/// [`get`](Json::get), [`insert`](Self::insert), [`remove`](Self::remove), [`len`](Self::len) and [`iter`](Self::iter)
+/// read the whole text each time. To write many members, collect them into an object. To read many members, decode
+/// the object.
 ///
 /// ```
 /// use mcpgen_types::JsonObject;

@@ -163,7 +163,7 @@ impl<'a> JsonRef<'a> {
             || (text.len() > name.len() && text.contains('\\') && codec::unescaped(text) == name)
     }
 
-    /// Returns the text after the opening bracket. It is empty if the value is something else.
+    /// Returns the text after the opening bracket, or an empty text if the value does not begin with this bracket.
     pub(crate) fn inside(self, bracket: u8) -> &'a str {
         if self.begins_with(bracket) { self.0.get(1..).unwrap_or_default() } else { "" }
     }

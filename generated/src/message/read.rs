@@ -1,4 +1,4 @@
-//! Finds out the kind of a message from its members.
+//! Determines the kind of a message from its members.
 
 use crate::codec::{self, Cursor, Decode, Literal, Place};
 use crate::{Error, ErrorId, ErrorKind, ErrorMessage, ErrorObject, Extra, RequestId, ResponseMessage};
@@ -50,7 +50,7 @@ impl<'a> Envelope<'a> {
         if present.count() > 1 { Err(self.conflict()) } else { Ok(()) }
     }
 
-    /// Creates the error for two conflicting members. It is at the second one and names the first.
+    /// Creates the error for two conflicting members. The error is at the second member and names the first.
     #[cold]
     fn conflict(&self) -> Error {
         let of_kind = [METHOD, RESULT, ERROR].into_iter().filter_map(|index| Some((self.member(index)?, NAMES[index])));

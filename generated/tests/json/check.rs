@@ -1,4 +1,4 @@
-//! Compares how mcpgen and serde_json decode a JSON text. The fuzz target `json` also uses this check.
+//! Compares how mcpgen and serde_json decode a JSON text. The `json` fuzz target also uses this check.
 #![allow(clippy::unwrap_used, reason = "a panic is a finding")]
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use serde_json::Value;
 /// position. There are three exceptions:
 ///
 /// * Text that is not UTF-8 is reported at the first invalid byte, before any other error.
-/// * Arrays and objects are nested up to [`MAX_DEPTH`], and deeper ones are reported if there is no other error.
+/// * Arrays and objects may be nested up to [`MAX_DEPTH`]. Deeper ones are reported if there is no other error.
 /// * A number out of range is reported at its end; serde_json sometimes stops within the exponent.
 pub(crate) fn check(bytes: &[u8]) -> Result<Value, Error> {
     let ours = from_slice::<Value>(bytes);
@@ -313,7 +313,7 @@ fn digits_after(bytes: &[u8], (line, column): (usize, usize)) -> usize {
     line[column..].iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Returns the offset of the first bracket that is nested too deep.
+/// Returns the offset of the first bracket that is nested too deeply.
 fn first_too_deep(bytes: &[u8]) -> Option<usize> {
     let (mut depth, mut is_string, mut is_escaped) = (0, false, false);
     bytes.iter().position(|byte| {

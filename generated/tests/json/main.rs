@@ -72,7 +72,7 @@ const SPECIAL: &[&str] = &[
     "🦀",
 ];
 
-/// Puts each special part at every offset from blocks of 8 and 64 bytes, in plain text and in text with escapes.
+/// Puts each special part at every offset within blocks of 8 and 64 bytes, in plain text and in text with escapes.
 #[test]
 fn scans_strings_at_every_alignment() {
     let fillings = ["a", "ab\\n", "\\\"", "some prose of a line\\nand \\\"more\\\" ", "é", "a\\\\"];
@@ -87,7 +87,7 @@ fn scans_strings_at_every_alignment() {
     }
 }
 
-/// Puts each pair of special and harmless bytes at each place of a word.
+/// Puts each pair of special and harmless bytes at each position in a word.
 #[test]
 fn distinguishes_neighbouring_bytes() {
     let bytes = ["\0", "\u{1f}", " ", "!", "\"", "#", "[", "\\", "]", "\u{7f}", "\u{80}", "\u{a0}", "ÿ", "\u{10ffff}"];
@@ -116,7 +116,7 @@ fn pairs_surrogates_like_serde_json() {
     }
 }
 
-/// Numbers around the lengths at which the scanner or the parser changes its method.
+/// Numbers around the lengths at which the scanner or the parser switches to another method.
 #[test]
 fn reads_long_numbers_exactly() {
     for length in (1..45).chain(295..330).chain([770, 1100, 5000]) {
@@ -176,7 +176,7 @@ fn reads_values_beyond_the_depth_limit_as_null() {
     }
 }
 
-/// [`Document::read_any_depth`] asserts the size of the index in builds with debug assertions, as tests are.
+/// [`Document::read_any_depth`] asserts the size of the index in builds with debug assertions, such as tests.
 #[test]
 fn index_has_at_most_one_entry_for_each_byte() {
     let elements = ["1", "[]", "\"\"", "{}", "[[]]", "[1]", "{\"\":0}", "{\"\":{}}"];

@@ -49,7 +49,7 @@ pub struct AuthorizationServerMetadata {
     /// Where clients register.
     #[serde(default, deserialize_with = "endpoint")]
     pub registration_endpoint: Option<Url>,
-    /// The public keys that verify access tokens.
+    /// Where the public keys that verify access tokens are published.
     #[serde(default, deserialize_with = "endpoint")]
     pub jwks_uri: Option<Url>,
     /// Where clients revoke tokens.
@@ -65,7 +65,7 @@ pub struct AuthorizationServerMetadata {
     pub token_endpoint_auth_methods_supported: Option<Vec<String>>,
     /// The supported PKCE methods. If absent, the server does not support PKCE.
     pub code_challenge_methods_supported: Option<Vec<String>>,
-    /// Whether the URL of a client ID metadata document can serve as client ID.
+    /// Whether the URL of a client ID metadata document can serve as a client ID.
     pub client_id_metadata_document_supported: Option<bool>,
     /// Whether authorization responses contain `iss` (RFC 9207).
     pub authorization_response_iss_parameter_supported: Option<bool>,

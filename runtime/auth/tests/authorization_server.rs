@@ -29,7 +29,7 @@ struct Shared {
     key: SigningKey,
     /// The lifetime of access tokens in seconds.
     lifetime: AtomicI64,
-    /// Authorization requests by code, and refresh tokens.
+    /// Authorization requests, by code and (in the next field) by refresh token.
     codes: Mutex<BTreeMap<String, Params>>,
     refresh_tokens: Mutex<BTreeMap<String, Params>>,
     issued: AtomicUsize,

@@ -195,7 +195,7 @@ async fn checks_the_scopes_of_every_message() {
     }
 }
 
-/// A service that does not check bodies can neither read them nor respond to them.
+/// A service that does not check bodies can neither read them nor send a successful response.
 #[tokio::test]
 async fn services_that_check_no_bodies_get_none() {
     async fn read(body: CheckedBody) -> Response<Body> {

@@ -86,7 +86,7 @@ async fn clients_keep_nonces_of_one_origin_apart() {
     assert_eq!(issuer.log(), ["register", "authorize ", "use_dpop_nonce", "authorization_code"]);
 }
 
-/// Accepts any token, as bound to this key.
+/// Accepts any token, and treats it as bound to this key.
 struct BoundTo(String);
 
 impl TokenVerifier for BoundTo {

@@ -57,7 +57,7 @@ async fn secrets_are_neither_logged_nor_shown() {
     }
 }
 
-/// A malicious MCP server may name an authorization server of its own, which must get no secret, signature or assertion.
+/// A malicious MCP server may name its own authorization server, which must get no secret, signature or assertion.
 #[tokio::test]
 async fn secrets_reach_only_the_issuer_that_they_belong_to() {
     const HONEST: &str = "https://honest.example";

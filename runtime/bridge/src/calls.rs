@@ -1,4 +1,4 @@
-//! The calls that are not finished: their contexts, and calls that wait for input from a modern client.
+//! Calls in flight: their contexts, and those that wait for input from a modern client.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ pub(super) struct OpenCall {
 const REPORTS: usize = 64;
 
 impl OpenCall {
-    /// Sends a request on behalf of the request with this context. It has no timeout, because its sender has one.
+    /// Sends a request on behalf of the one with this context. It has no timeout, because the original sender has one.
     pub(super) fn send(peer: &Peer, method: &str, params: Option<Json>, context: &Context) -> Self {
         let (report, reports) = mpsc::channel(REPORTS);
         let request =
@@ -36,13 +36,13 @@ impl OpenCall {
         Self { call: Either::Left(request.send()), reports }
     }
 
-    /// Creates it from what takes several requests, and reports no progress.
+    /// Wraps a call that takes several requests. It reports no progress.
     pub(super) fn of(call: BoxFuture<'static, Result<Json, CallError>>) -> Self {
         let (_, reports) = mpsc::channel(1);
         Self { call: Either::Right(call), reports }
     }
 
-    /// Returns the ID of the request, if it is only one.
+    /// Returns the ID of the request. `None` if the call takes several requests.
     pub(super) fn id(&self) -> Option<&RequestId> {
         match &self.call {
             Either::Left(call) => Some(call.id()),
@@ -71,12 +71,12 @@ async fn report(context: &Context, Progress { progress, total, message, .. }: Pr
     context.progress(progress, total, message.as_deref()).await;
 }
 
-/// A request of a server for input from a modern client.
+/// A server's request for input from a modern client.
 pub(super) struct Input {
     pub(super) method: String,
-    /// The params, in the revision of this crate's types.
+    /// The params, in the revision [`TYPES`](mcpgen_mcp::protocol::TYPES).
     pub(super) params: Option<Json>,
-    /// Takes the response, in the revision of this crate's types.
+    /// Takes the response, in the same revision.
     pub(super) response: oneshot::Sender<Json>,
 }
 
@@ -92,7 +92,7 @@ pub(super) struct InteractiveCall {
     pub(super) active: ActiveCall,
 }
 
-/// The calls of a client that are not finished.
+/// A client's calls in flight.
 pub(super) struct Calls {
     active: Mutex<Vec<Entry>>,
     next: AtomicU64,
@@ -105,7 +105,7 @@ struct Entry {
     inputs: Option<mpsc::Sender<Input>>,
 }
 
-/// A call that is not finished. Dropping it removes it from the list.
+/// A call in flight. Dropping it removes it from [`Calls`].
 pub(super) struct ActiveCall {
     calls: Arc<Calls>,
     number: u64,
@@ -125,7 +125,7 @@ impl Calls {
         })
     }
 
-    /// Adds a call. `inputs` takes the server's requests for input, if the result of the call can contain them.
+    /// Adds a call. `inputs` receives the server's requests for input, if the call's result can contain them.
     pub(super) fn add(self: &Arc<Self>, context: &Context, inputs: Option<mpsc::Sender<Input>>) -> ActiveCall {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.active.lock().push(Entry { number, context: context.clone(), inputs });
@@ -159,12 +159,12 @@ impl Calls {
         self.suspended().remove(state)
     }
 
-    /// Removes expired calls, and locks the others.
+    /// Locks the suspended calls, without those that have expired.
     fn suspended(&self) -> MutexGuard<'_, ExpiringMap<String, InteractiveCall, Instant>> {
         let mut suspended = self.suspended.lock();
         let expired = suspended.remove_expired(Instant::now());
         if !expired.is_empty() {
-            // Dropping a call cancels it, which is done without holding the lock.
+            // Dropping a call cancels it. Do this without holding the lock.
             drop(suspended);
             drop(expired);
             suspended = self.suspended.lock();

@@ -1,4 +1,4 @@
-//! The extension for tasks in what the bridge declares.
+//! The tasks extension in the capabilities that the bridge declares.
 
 use mcpgen_mcp::protocol::extension::Extension;
 use mcpgen_tasks::TasksExtension;

@@ -21,7 +21,7 @@ use super::relay::{Relay, is_from_peer};
 use super::subscriptions::Watch;
 use super::tasks::{SeenResult, SubscribedTasks};
 
-/// The pause before a subscription is renewed, and the longest pause. It doubles with each attempt.
+/// The first pause before a subscription is renewed, and the longest. The pause doubles with each attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
 
 fn of_resource(uri: &str) -> SubscriptionFilter {
@@ -34,12 +34,12 @@ async fn next_of(changes: &mut Option<Changes>) -> Option<Result<Option<Change>,
 }
 
 impl Relay {
-    /// Subscribes to the lists of the server.
+    /// Subscribes to changes of the server's lists.
     pub(super) async fn start(self: &Arc<Self>) {
         let is_legacy = self.server.revision().is_legacy();
         let offers = |list: &str| {
             let declares = || self.server.peer().peer_info().is_some_and(|info| info.can(&[list, "listChanged"]));
-            // A legacy server sends changes without a subscription, and some do not declare it.
+            // Legacy servers send changes without a subscription, and some do not declare that they do.
             (is_legacy || declares()).then_some(true)
         };
         let mut filter = SubscriptionFilter::new();
@@ -97,13 +97,13 @@ impl Relay {
     ///
     /// # Errors
     ///
-    /// Fails like the server's response. The code of an unknown resource is that of `revision`.
+    /// Fails with the server's error. For an unknown resource, the error has the code of `revision`.
     pub async fn watch(self: &Arc<Self>, uri: &str, revision: Revision) -> Result<Watch, ErrorObject> {
         self.follow(of_resource(uri)).await.map_err(|error| self.server_error(error, revision))
     }
 
-    /// Does the same. If the server is not available, tries again for as long as the connection lasts: one over HTTP lasts until it
-    /// is dropped.
+    /// Like [`watch`](Self::watch), but if the server is not available, keeps trying while the connection lasts. A
+    /// connection over HTTP lasts until it is dropped.
     ///
     /// # Errors
     ///
@@ -222,8 +222,8 @@ impl Relay {
     }
 
     /// Waits until the client is ready for messages. Returns the peer for a message of the server, and the client's
-    /// revision. The message belongs to the newest call, because not every client opens a stream for other messages over
-    /// HTTP. A message of a task belongs to a call that waits for the result of a task, if there is one.
+    /// revision. The message goes with the newest call, because over HTTP not every client opens a stream for others. If
+    /// the message is about a task, it goes with a call that waits for a task's result, if there is one.
     pub(super) async fn client_peer(&self, params: Option<&Json>) -> Option<(Peer, Revision)> {
         let revision = self.client.revision().await?;
         let is_of_task = params.is_some_and(|params| params.text().contains(RELATED_TASK));

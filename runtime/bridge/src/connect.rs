@@ -15,12 +15,12 @@ use super::greeting::Greeting;
 use super::relay::{Relay, RelayOptions, Slot};
 
 impl Relay {
-    /// Connects to a server on behalf of a client. `connect` gets a builder with the client's name and capabilities, and
-    /// connects it.
+    /// Connects to a server on behalf of a client. `connect` connects a builder that has the client's name and
+    /// capabilities.
     ///
     /// # Errors
     ///
-    /// Fails like `connect`.
+    /// Fails if `connect` fails.
     pub async fn connect<F, E>(
         client: Arc<Downstream>,
         options: RelayOptions,
@@ -71,12 +71,12 @@ pub(super) fn builder(greeting: &Greeting, slot: &Slot) -> ClientBuilder {
         })
 }
 
-/// Returns what the bridge declares to a server: what the client has declared, and the extension for tasks. Requests of the
-/// client declare what it has itself.
+/// Returns what the bridge declares to a server: what the client has declared, and the tasks extension. Each request of
+/// the client declares only what the client itself has.
 fn capabilities(greeting: &Greeting) -> JsonObject {
     let mut capabilities = greeting.capabilities.clone();
     if !greeting.is_legacy {
-        // A legacy server would ask the client for tasks.
+        // Otherwise a legacy server would ask the client to run tasks.
         capabilities.remove("tasks");
     }
     with_task_extension(capabilities)

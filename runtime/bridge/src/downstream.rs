@@ -21,14 +21,14 @@ use super::greeting::Greeting;
 /// A client, on whose behalf one or more [`Relay`](crate::Relay)s call their servers.
 ///
 /// Clients of modern revisions have no session. Several with the same greeting and the same
-/// [principal](mcpgen_runtime::Context::principal) can share one: everything that belongs to one request goes with it.
+/// [principal](mcpgen_runtime::Context::principal) can share one, because each request carries all that belongs to it.
 #[derive(Debug)]
 pub struct Downstream {
     greeting: Greeting,
     peer: OnceLock<Peer>,
     /// The revision of the client's last request, or of its handshake. `None` before the client is ready for messages.
     revision: watch::Sender<Option<Revision>>,
-    /// Whether requests of servers name the server.
+    /// Whether elicitation and sampling requests name the server that asks.
     names_servers: AtomicBool,
     /// The subscriptions of a modern client.
     subscriptions: Subscriptions,
@@ -65,8 +65,8 @@ impl Downstream {
         &self.subscriptions
     }
 
-    /// Handles `subscriptions/listen` of a client of a modern revision: notifies it of changes, and of those of `tasks`, until it
-    /// ends the subscription.
+    /// Handles `subscriptions/listen` of a modern client: notifies it of changes, including those of `tasks`, until the
+    /// client ends the subscription.
     ///
     /// # Errors
     ///
@@ -87,8 +87,8 @@ impl Downstream {
         let _ = self.peer.set(peer);
     }
 
-    /// Sets whether elicitation and sampling requests name the server that asks, as a client with several servers needs it. By
-    /// default, they do not.
+    /// Sets whether elicitation and sampling requests name the server that asks. Set this if the client has several
+    /// servers. Defaults to `false`.
     pub fn set_names_servers(&self, names_servers: bool) {
         self.names_servers.store(names_servers, Ordering::Relaxed);
     }
@@ -97,8 +97,8 @@ impl Downstream {
         self.names_servers.load(Ordering::Relaxed)
     }
 
-    /// Sets whether the IDs of tasks that the client sees name their server, as in `files/786512e2`. Set it if there are
-    /// several servers. Default: false.
+    /// Sets whether the task IDs that the client sees name their server, as in `files/786512e2`. Set this if there are
+    /// several servers. Defaults to `false`.
     pub fn set_names_tasks(&self, names_tasks: bool) {
         self.names_tasks.store(names_tasks, Ordering::Relaxed);
     }

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::calls::{Input, InteractiveCall, OpenCall};
 use super::relay::{Relay, error_response};
 
-/// The maximum number of requests for input that wait for a call.
+/// The maximum number of input requests that are queued for a call.
 const INPUTS: usize = 64;
 
 impl Relay {
@@ -149,7 +149,7 @@ impl Relay {
         Some(members.into())
     }
 
-    /// Does the same in a result of a modern server that asks for input.
+    /// Like [`name_server`](Self::name_server), for the input requests in a result of a modern server.
     pub(super) fn name_server_in_input_requests(&self, result: Json) -> Json {
         if !self.client.names_servers() {
             return result;
@@ -174,7 +174,7 @@ impl Relay {
     }
 }
 
-/// Sends an input request to a legacy client. Params and result belong to the revision of this crate's types.
+/// Sends an input request to a legacy client. The params and the result are in the revision [`TYPES`].
 async fn ask_legacy(method: &str, params: Option<Json>, context: &Context) -> Result<Json, ErrorObject> {
     let revisions = Revisions { from: TYPES, to: context.revision() };
     let params = convert(revisions, method, params)?;
@@ -189,7 +189,7 @@ fn convert(revisions: Revisions, method: &str, params: Option<Json>) -> Result<O
     params.map_err(ConversionError::into_response)
 }
 
-/// Adds a request for input to those that the client is asked for.
+/// Adds an input request to those that the client must answer.
 fn ask(call: &mut InteractiveCall, input: Input) {
     let last = call.asked.last().and_then(|(key, _)| key.parse::<u64>().ok()).unwrap_or_default();
     call.asked.push(((last + 1).to_string(), input));
@@ -203,7 +203,7 @@ fn input_request(input: &Input) -> JsonObject {
     request
 }
 
-/// Returns the input responses in the params of a repeated request, in the revision of this crate's types.
+/// Returns the input responses in the params of a repeated request, in the revision [`TYPES`].
 fn responses(method: &str, params: Option<Json>, context: &Context) -> Result<JsonObject, ErrorObject> {
     let revisions = Revisions { from: context.revision(), to: TYPES };
     let Some(params) = convert(revisions, method, params)? else { return Ok(JsonObject::new()) };

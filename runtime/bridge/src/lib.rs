@@ -22,7 +22,7 @@
 //!
 //! Where the revisions differ in more than types, the bridge translates:
 //!
-//! * **Requests of the server** (sampling, elicitation, roots). A legacy server sends requests, a modern server asks for
+//! * **Requests of the server** (sampling, elicitation, roots). A legacy server sends requests; a modern one asks for
 //!   input in its results. For a legacy client of a modern server, the bridge sends requests and repeats the call with
 //!   the responses. For a modern client of a legacy server, the bridge keeps the call open, returns an input request as
 //!   its result, and continues when the client repeats the call. A legacy server does not name the call for which it
@@ -36,25 +36,25 @@
 //! # Tasks
 //!
 //! A client and a server that both have the tasks of 2025-11-25, or both have the extension of 2026-07-28, use them as
-//! without the bridge. Between a client and a server of different kinds, the bridge declares no tasks, and a call waits
-//! for its result. If a tool runs only as a task, the bridge runs it as one, and waits for the result. A client of
-//! 2026-07-28 without the extension gets the error of a server of 2026-07-28 instead.
+//! if there were no bridge. Between different kinds, the bridge declares no tasks, and a call waits for its result.
+//! If a tool runs only as a task, the bridge runs it as one, and waits for the result. A client of 2026-07-28
+//! without the extension gets the error of a server of 2026-07-28 instead.
 //!
 //! # Several servers
 //!
 //! A gateway has one [`ServerLink`] for each server of a client, and one [`Downstream`] for the client. A link opens
-//! the connection, which is a [`Relay`], again whenever it has ended. The gateway itself decides which relay gets a
-//! request. With [`Downstream::set_names_tasks`], the IDs of tasks name their server, so a gateway needs no state to find
-//! it. The crate `mcpgen-gateway` is such a gateway.
+//! the connection, a [`Relay`], and reopens it whenever it ends. The gateway itself decides which relay gets a
+//! request. With [`Downstream::set_names_tasks`], task IDs name their server, so a gateway needs no state to find it.
+//! The crate `mcpgen-gateway` is such a gateway.
 //!
 //! # Files
 //!
 //! `greeting` reads the client's first message, and `downstream` is the client. `relay` sends its requests to a server,
-//! `calls` has the calls that are not finished, `inputs` sends requests of the server to the client, `changes` relays
-//! notifications, and `subscriptions` has the resources to which a client has subscribed. `tasks` relays tasks, whose IDs
-//! `task_ids` finds in messages, and `capabilities` declares them. `connect` connects a relay, `list` reads lists of its
-//! server, and `reason` has what a client may know about its failure. A `link` reconnects a relay, and `catalog` holds what
-//! several servers list.
+//! `calls` tracks the calls in flight, `inputs` sends requests of the server to the client, `changes` relays
+//! notifications, and `subscriptions` has the resources to which a client has subscribed. `tasks` relays tasks,
+//! `task_ids` finds their IDs in messages, and `capabilities` declares them. `connect` connects a relay, `list` reads
+//! the lists of its server, and `reason` says what a client may know about a failure. A `link` reconnects a relay, and
+//! `catalog` holds what several servers list.
 
 mod calls;
 mod capabilities;
@@ -176,13 +176,13 @@ impl Bridge {
         let protocol = ServerConfig::from(config)
             .with_result_types(vec![TASK_RESULT.to_owned()])
             .protocol(&router.handled(Role::Server));
-        // The connection to the server has the capabilities of this client.
+        // The connection to the server has declared this client's capabilities, so they cannot change.
         let protocol = protocol.pass_log_level_on().initialize_once();
         let connection = connection(router.clone(), router, Arc::new(protocol), self.limits);
         let client = connection.peer().clone();
         downstream.connected(client.clone());
         // Messages of the server wait until here. The router of the server's connection must not keep the relay alive,
-        // which holds this connection.
+        // because the relay holds that connection.
         slot.send_replace(Some(Arc::downgrade(&relay)));
         relay.start().await;
         let messages = stream::iter(first.into_iter().map(Ok)).chain(incoming);
@@ -233,14 +233,14 @@ fn config(server: &Client, greeting: &Greeting) -> LocalInfo {
         return local_info;
     };
     local_info.capabilities = capabilities.clone();
-    // Tasks, if both have the same kind.
+    // Declare tasks only if both sides have the same kind.
     if revision.is_legacy() || greeting.is_legacy {
         local_info.capabilities = without_task_extension(local_info.capabilities);
     }
     if !greeting.is_legacy || !may_run_as_task(*revision, CallToolRequest::METHOD) {
         local_info.capabilities.remove("tasks");
     }
-    // A revision may not require a capability for a method that other revisions require one for.
+    // For some methods, this revision requires no capability, although others do.
     let is_free = |spec: &&MethodSpec| spec.is_request && spec.sent_by_client && spec.capability.is_empty();
     for free in revision.methods().iter().filter(is_free) {
         if let Some([capability, ..]) = TYPES.method(free.method).map(|spec| spec.capability) {

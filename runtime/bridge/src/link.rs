@@ -20,7 +20,7 @@ use super::downstream::Downstream;
 use super::reason::short_reason;
 use super::relay::{Relay, RelayOptions};
 
-/// The pause before a server is connected again, and the longest pause. It doubles with each attempt.
+/// The first pause before a server is connected again, and the longest. The pause doubles with each attempt.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
 
 /// What happens to a connection.
@@ -51,9 +51,9 @@ pub struct LinkDown {
     pub cause: String,
 }
 
-/// The connection of one client to one server. It is opened when [`start`](Self::start) is called, and again whenever it has
-/// ended, after 200 ms at first and up to 30 s if the server keeps failing. Dropping it ends the connection, once the calls
-/// in flight, which hold the [`Relay`], have ended.
+/// The connection of one client to one server. It is opened when [`start`](Self::start) is called, and again whenever
+/// it ends: after 200 ms at first, and after up to 30 s if the server keeps failing. Dropping the link ends the
+/// connection once the calls in flight, which hold the [`Relay`], have ended.
 pub struct ServerLink {
     client: Arc<Downstream>,
     options: RelayOptions,
@@ -71,8 +71,8 @@ enum State {
 }
 
 impl ServerLink {
-    /// Creates a link of a client to a server. `options` should have the name of the server. Their `on_change` is replaced:
-    /// changes are events.
+    /// Creates a link of a client to a server. `options` should name the server. Their `on_change` is replaced, because
+    /// changes are reported as [`LinkEvent::Changed`].
     #[must_use]
     pub fn new(client: Arc<Downstream>, options: RelayOptions, connect: Connector) -> Self {
         let ignore: OnLinkEvent = Arc::new(|_| Box::pin(std::future::ready(())));
@@ -153,7 +153,7 @@ struct Supervision {
 }
 
 impl Supervision {
-    /// Connects, and again after each end of the connection.
+    /// Connects, and connects again whenever the connection ends.
     async fn run(self) {
         let name = self.options.server_name.clone().unwrap_or_default();
         let mut pause = PAUSES[0];

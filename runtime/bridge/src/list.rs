@@ -13,9 +13,9 @@ const MAX_ITEMS: usize = 10_000;
 const MAX_BYTES: usize = 16 << 20;
 
 impl Relay {
-    /// Reads all pages of a list, such as `tools/list`, and returns its items in the revision of this crate's types. `member`
-    /// is the member of the result with the items, and `capability` the one that a server with the list declares. An invalid
-    /// item is logged and left out. A server without the list has no items.
+    /// Reads all pages of a list, such as `tools/list`, and returns its items in the revision [`TYPES`]. `member` is
+    /// the member of the result with the items, and `capability` the one that a server with the list declares. An
+    /// invalid item is logged and left out. A server without the list has no items.
     ///
     /// # Errors
     ///

@@ -69,7 +69,7 @@ fn exit_status(error: &(dyn Error + 'static)) -> Option<ExitStatus> {
 
 fn of_io(error: &io::Error) -> Option<String> {
     match error.get_ref() {
-        // The message of another error can contain anything.
+        // The message of any other error could contain secrets, so it is not shown.
         Some(inner) => reason(inner),
         None => Some(error.kind().to_string()),
     }

@@ -53,7 +53,7 @@ pub struct Relay {
 #[setters(prefix = "with_")]
 #[non_exhaustive]
 pub struct RelayOptions {
-    /// The name of the server, for errors and log messages that reach the client. With a name, a failure of the server is
+    /// The name of the server, for errors and log messages that reach the client. With a name, a server's failure is
     /// reported with its [`short_reason`](crate::short_reason), and logged with all causes. Default: none.
     #[setters(strip_option)]
     pub server_name: Option<Arc<str>>,
@@ -77,7 +77,7 @@ impl fmt::Debug for Relay {
     }
 }
 
-/// The bridge's state, once it is connected to the server.
+/// Receives the relay once the server is connected.
 pub(super) type Slot = watch::Receiver<Option<Weak<Relay>>>;
 
 impl Relay {
@@ -87,7 +87,7 @@ impl Relay {
             calls: Calls::new(),
             watched: Arc::default(),
             lists: OnceLock::new(),
-            // A legacy client gets all log messages before it has set a level.
+            // A legacy client gets all log messages until it sets a level.
             level: Mutex::new((is_legacy && !server.revision().is_legacy()).then_some(Level::Debug)),
             meta: meta_for_client(&server),
             tasks_of_client: Newest::default(),
@@ -105,7 +105,7 @@ impl Relay {
         &self.server
     }
 
-    /// Waits until the bridge is connected, and returns its state. Returns `None` if it has ended.
+    /// Waits until the server is connected, and returns the relay. `None` if the relay is gone.
     pub(super) async fn of(mut slot: Slot) -> Option<Arc<Self>> {
         slot.wait_for(Option::is_some).await.ok()?.as_ref().and_then(Weak::upgrade)
     }
@@ -179,15 +179,15 @@ impl Relay {
         }
     }
 
-    /// Converts the server's response for the client, once the notifications that the server sent before it are relayed.
-    /// Changes are relayed by tasks of their own, and can arrive later.
+    /// Converts the server's response for the client, once the notifications that preceded it have been relayed.
+    /// Changes are relayed by separate Tokio tasks, and can arrive later.
     pub(super) async fn finish(
         &self,
         method: &str,
         result: Result<Json, CallError>,
         context: &Context,
     ) -> Result<Json, ErrorObject> {
-        // Until the client is ready, notifications wait for it, and the client may wait for this response.
+        // A client that is not ready may be waiting for this response, while notifications wait for the client.
         if self.client.is_ready() {
             self.server.peer().notifications_handled().await;
         }
@@ -262,7 +262,7 @@ impl Relay {
     ///
     /// # Errors
     ///
-    /// Fails like the response of a legacy server. A modern server is told in each request.
+    /// Fails if the call to a legacy server fails. A modern server is told the level in each request.
     pub async fn set_log_level(&self, level: Level) -> Result<(), CallError> {
         match self.server.revision().is_legacy() {
             true => self.server.set_level(level).await,
@@ -293,7 +293,7 @@ impl Relay {
     }
 }
 
-/// Returns the metadata of the connection, without the extension for tasks: the bridge uses it for its own requests only.
+/// Returns the metadata of the connection, without the tasks extension, which only the bridge's own requests use.
 fn meta_for_client(server: &Client) -> JsonObject {
     let mut meta: JsonObject = Json::from(&server.meta()).decode().unwrap_or_default();
     if let Some(Ok(capabilities)) = meta.get(CLIENT_CAPABILITIES).map(JsonObject::try_from) {
@@ -306,7 +306,7 @@ fn is_header_mismatch(result: &Result<Json, CallError>) -> bool {
     matches!(result, Err(CallError::ErrorResponse(error)) if error.code.0 == protocol::errors::HEADER_MISMATCH)
 }
 
-/// Returns whether an error is what the other side, or the protocol, says about the call.
+/// Returns whether an error comes from the other side or from the protocol, and not from the connection.
 pub(super) fn is_from_peer(error: &CallError) -> bool {
     matches!(error, CallError::ErrorResponse(_) | CallError::NotAllowed(_))
         || error.downcast_ref::<InputNotProvided>().is_some()

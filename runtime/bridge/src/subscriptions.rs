@@ -26,7 +26,7 @@ pub struct ResourceSubscriptions<T>(Mutex<HashMap<String, Subscribed<T>>>);
 /// A resource to which a client has subscribed.
 #[derive(Debug)]
 pub struct Subscribed<T> {
-    /// The number of subscriptions: those that are kept, and those that are not dropped.
+    /// The number of subscriptions that are kept or not dropped yet.
     count: usize,
     /// What the URI stands for.
     pub target: T,
@@ -34,12 +34,12 @@ pub struct Subscribed<T> {
     pub watch: Option<Watch>,
 }
 
-/// A subscription to a resource. Dropping it ends it.
+/// A subscription to a resource, which ends when dropped.
 #[derive(Debug)]
 #[must_use = "dropping it ends the subscription"]
 pub struct Subscription<T> {
     all: Arc<ResourceSubscriptions<T>>,
-    /// `None` if it stays.
+    /// `None` once the subscription is kept.
     uri: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl<T> Subscription<T> {
         }
     }
 
-    /// Keeps the subscription until [`ResourceSubscriptions::remove`] is called, as for `resources/subscribe` of a legacy client.
+    /// Keeps the subscription until [`ResourceSubscriptions::remove`] is called, as `resources/subscribe` requires.
     pub fn keep(mut self) {
         self.uri = None;
     }
@@ -78,7 +78,7 @@ impl<T> Default for ResourceSubscriptions<T> {
 }
 
 impl<T> ResourceSubscriptions<T> {
-    /// Adds a subscription. `target` replaces another one for which there is no watch.
+    /// Adds a subscription. If the resource is known but has no watch, `target` replaces its target.
     ///
     /// # Errors
     ///

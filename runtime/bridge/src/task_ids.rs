@@ -1,4 +1,4 @@
-//! The IDs of tasks: how clients see them, and where messages have them.
+//! The IDs of tasks: how clients see them, and where they occur in messages.
 
 use std::collections::VecDeque;
 
@@ -99,12 +99,12 @@ impl<T> Newest<T> {
     }
 }
 
-/// The progress tokens of requests that run as tasks, by the ID of the relayed request. Progress of a task is reported
-/// after its request has its response.
+/// The progress tokens of requests that run as tasks, by the ID of the relayed request. A task reports progress after
+/// the response to its request, too.
 pub(super) type ProgressOfTasks = Newest<(RequestId, ProgressToken)>;
 
 impl ProgressOfTasks {
-    /// Returns the params of a progress notification with the token of the sender of the request, if it runs as a task.
+    /// Returns the params of a progress notification with the original sender's token, if the request runs as a task.
     pub(super) fn relayed(&self, params: &Json) -> Option<Json> {
         let id: RequestId = params.get("progressToken")?.decode().ok()?;
         let token = self.find(|(known, token)| (*known == id).then(|| mcpgen_types::to_string(token)))?;

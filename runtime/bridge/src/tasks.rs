@@ -1,8 +1,8 @@
 //! Relays tasks.
 //!
 //! A client and a server that both have the tasks of 2025-11-25, or both have the extension of 2026-07-28, use them as
-//! without the bridge. Between others, calls run as tasks only if their tools cannot run otherwise, and the bridge waits
-//! for the result.
+//! if there were no bridge. Otherwise, a call runs as a task only if its tool cannot run in any other way, and the
+//! bridge waits for the result.
 
 use std::fmt;
 use std::future::Future;
@@ -32,7 +32,7 @@ use super::calls::OpenCall;
 use super::relay::Relay;
 use super::task_ids::{Place, replace_ids, with_server, without_server};
 
-/// What the methods of all requests about tasks begin with.
+/// The prefix of the methods of all requests about tasks.
 pub(super) const METHODS: &str = "tasks/";
 const LIST: &str = "tasks/list";
 const STATUS: &str = "notifications/tasks/status";
@@ -64,7 +64,7 @@ impl Relay {
         self.options.server_name.as_deref().filter(|_| self.client.names_tasks())
     }
 
-    /// Replaces the ID of a task in the params of a request about it by the one that the server uses.
+    /// Replaces the ID of a task in the params of a request about it with the one that the server uses.
     ///
     /// # Errors
     ///
@@ -95,12 +95,12 @@ impl Relay {
         without_server(self.name_in_ids()?, id).map(str::to_owned)
     }
 
-    /// Decides what becomes of `task` in the params of a call, which asks for a task. A server that did not declare tasks
-    /// ignores it.
+    /// Removes `task`, which asks for a task, from the params of a call unless both sides have the tasks of 2025-11-25.
+    /// A server that did not declare them would ignore it.
     ///
     /// # Errors
     ///
-    /// Fails if the client was told that tools can run as tasks, which those of this server cannot.
+    /// Fails if the client was told that tools can run as tasks, but those of this server cannot.
     pub(super) fn check_task_request(
         &self,
         method: &str,
@@ -132,7 +132,7 @@ impl Relay {
         call
     }
 
-    /// Replaces the IDs of tasks in a result of the server by those that the client sees.
+    /// Replaces the IDs of tasks in a result of the server with those that the client sees.
     pub(super) fn with_seen_ids(&self, method: &str, result: Json) -> Json {
         let place = match method {
             CallToolRequest::METHOD => Place::Created,
@@ -161,13 +161,13 @@ impl Relay {
         self.tasks_of_client.find(|known| (known == id).then_some(())).is_some()
     }
 
-    /// Replaces the IDs of tasks in the params of a message of the server by those that the client sees.
+    /// Replaces the IDs of tasks in the params of a message of the server with those that the client sees.
     pub(super) fn seen_params(&self, method: &str, params: Option<Json>) -> Option<Json> {
         let place = if method == STATUS { Place::Task } else { Place::Metadata };
         params.map(|params| self.see_ids(place, params))
     }
 
-    /// Checks a request of the server about a task of the client, which may run tasks for other servers.
+    /// Checks a request of the server about a task of the client. The client may also run tasks for other servers.
     ///
     /// # Errors
     ///
@@ -225,7 +225,7 @@ impl Relay {
     }
 }
 
-/// Calls that run as tasks although the client does not know.
+/// Calls that run as tasks without the client's knowledge.
 impl Relay {
     /// Sends a call to a server of 2025-11-25 again, as a task, if it was refused because its tool runs only as one. Returns
     /// `None` if that is not the reason, or if the client could have asked for a task itself.
@@ -253,7 +253,7 @@ impl Relay {
             if created.get("task").is_none() {
                 return Ok(created);
             }
-            // The server asks with requests, which reach the client like those of other calls.
+            // The server asks for input with requests, which reach the client like those of other calls.
             let task = CreatedTask::new(peer, revision, created, RoundLimits::default(), Router::new());
             TaskPolling.result(task).await
         };
@@ -281,7 +281,7 @@ pub type SeenResult = Arc<dyn Fn(Json) -> Json + Send + Sync>;
 
 /// The servers of the tasks to which a client of 2026-07-28 subscribes in `subscriptions/listen`.
 pub struct SubscribedTasks {
-    /// Weak, because the subscription must not keep the connection to a server that is gone.
+    /// Weak, because the subscription must not keep alive the connection to a server that is gone.
     relays: Vec<(Weak<Relay>, SeenResult)>,
 }
 
@@ -294,8 +294,8 @@ impl fmt::Debug for SubscribedTasks {
 type States = BoxStream<'static, (&'static str, JsonObject)>;
 
 impl SubscribedTasks {
-    /// Creates it from the connections to the servers. For each, a function replaces the URIs in results of tasks by those
-    /// that the client sees.
+    /// Creates a source from the connections to the servers, each with a function that replaces the URIs in results of
+    /// tasks with those that the client sees.
     #[must_use]
     pub fn new(relays: impl IntoIterator<Item = (Arc<Relay>, SeenResult)>) -> Self {
         Self { relays: relays.into_iter().map(|(relay, seen)| (Arc::downgrade(&relay), seen)).collect() }
@@ -340,8 +340,8 @@ impl SubscriptionSource for SubscribedTasks {
 }
 
 impl Relay {
-    /// Subscribes to those of the tasks that belong to the server. Returns the IDs that the server has accepted, as the client
-    /// sees them, and the state of each task that changes.
+    /// Subscribes to those tasks that belong to the server. Returns the IDs that the server has accepted, as the client
+    /// sees them, and a stream of the states of tasks that change.
     async fn subscribe_to_tasks(
         self: &Arc<Self>,
         ids: &[String],
@@ -394,7 +394,7 @@ impl Relay {
     }
 }
 
-/// Applies a function to the result of a task of 2026-07-28 in its state.
+/// Applies a function to the result in the state of a task of 2026-07-28.
 #[must_use]
 pub fn replace_result(state: Json, seen: &(dyn Fn(Json) -> Json + Send + Sync)) -> Json {
     let Some(result) = state.get("result").map(JsonRef::to_json) else { return state };

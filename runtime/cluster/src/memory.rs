@@ -106,7 +106,7 @@ struct Member {
 }
 
 impl MemoryStores {
-    /// Removes expired sessions first.
+    /// Runs `work` on the state, without sessions that have expired.
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> BoxFuture<'static, T>
     where
         T: Send + 'static,

@@ -113,8 +113,8 @@ struct Callers {
 #[derive(Default)]
 struct Table {
     full_at: HashMap<CallerId, Nanos>,
-    /// The number of callers at which to look for callers to forget: twice the number left last time. The cost of a
-    /// call therefore stays constant.
+    /// The number of callers at which to look for callers to forget: twice the number left last time. The amortized
+    /// cost of a call therefore stays constant.
     prune_at: usize,
     /// A full table is not searched again before this time.
     prune_after: Duration,

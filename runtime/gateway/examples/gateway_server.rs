@@ -24,7 +24,7 @@ fn tool(name: &str) -> Tool {
     Tool::new(name, ToolInputSchema::new())
 }
 
-/// What both servers of a test have.
+/// The tools and resources that every server of a test has.
 fn small(name: &str, revision: Revision) -> ServerBuilder<String> {
     let uri = format!("{name}:///note");
     let builder = Server::builder(name, "1")
@@ -75,7 +75,7 @@ fn server(name: &str, revision: Revision) -> ServerBuilder<String> {
             "never"
         })
         .tool(tool("cancelled"), || async {
-            // Waits for a call of `wait` that is cancelled.
+            // Waits until a call of `wait` has been cancelled.
             drop(CANCELLED.acquire().await);
             "cancelled"
         })

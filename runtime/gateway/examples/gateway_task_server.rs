@@ -50,7 +50,7 @@ fn tools(name: &str) -> Server {
             let form: ElicitRequestFormParams = mcpgen_types::from_value(form)?;
             Ok::<_, ToolError>(format!("{:?}", context.elicit("who", form).await?.action))
         })
-        // Lets the client sample in a task.
+        // Asks the client to run sampling as a task.
         .tool(tool("delegates", TaskSupport::Forbidden), |context: RequestContext| async move {
             let params = json!({
                 "messages": [{ "role": "user", "content": { "type": "text", "text": "hello" } }],
@@ -62,7 +62,7 @@ fn tools(name: &str) -> Server {
             let result = peer(&context).task_result::<CreateMessageRequest>(&created.task.task_id).await?;
             Ok::<_, ToolError>(format!("{} {}", result.model, created.task.task_id))
         })
-        // Looks at a task of the client, and counts all of them.
+        // Looks for a task of the client, and counts all tasks that the client lists.
         .tool(tool("looks", TaskSupport::Forbidden), |context: RequestContext, arguments: JsonObject| async move {
             let listed = peer(&context).raw_request("tasks/list", None).await?.to_value();
             let count = listed["tasks"].as_array().map_or(0, Vec::len);
@@ -77,7 +77,7 @@ fn peer(context: &RequestContext) -> Peer {
     context.peer()
 }
 
-/// The status of each task, in their order.
+/// The status of each task, in the order of the IDs.
 type Numbered = Arc<Mutex<Vec<&'static str>>>;
 
 /// The result of the tool `work`.
@@ -85,7 +85,7 @@ fn result() -> Value {
     json!({ "content": [{ "type": "resource_link", "uri": "file:///shared", "name": "shared" }] })
 }
 
-/// Handles requests of a server whose tasks have the IDs 1, 2 and so on. `work` ends at once, and `hang` never.
+/// Handles requests to a server whose tasks have the IDs 1, 2 and so on. `work` ends at once, and `hang` never does.
 fn numbered(tasks: &Numbered, request: &AnyRequest) -> Result<Value, ErrorObject> {
     let is_legacy = request.context.revision().is_legacy();
     let params = request.params.as_ref().map(Json::to_value).unwrap_or_default();
@@ -122,7 +122,7 @@ fn numbered(tasks: &Numbered, request: &AnyRequest) -> Result<Value, ErrorObject
             task
         }
         "tasks/list" => {
-            // A page has one task.
+            // Each page has one task.
             let at = params["cursor"].as_str().map_or(Ok(0), str::parse::<usize>).map_err(|_| unknown())?;
             let page: Vec<Value> = tasks.get(at).map(|status| state(at + 1, status)).into_iter().collect();
             let mut result = json!({ "tasks": page });

@@ -1,6 +1,6 @@
 //! A legacy server for the tests that writes its messages itself, so that they can be wrong: `raw_server [fail-tools]`.
 //!
-//! It takes names and URIs that belong to a server `b`, lists an invalid tool, and returns the params of each call.
+//! It claims names and URIs that belong to a server `b`, lists invalid tools, and answers each call with the request.
 
 use std::io::{BufRead as _, Write as _, stdin, stdout};
 
@@ -45,7 +45,7 @@ fn main() -> std::io::Result<()> {
             None => send(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32603, "message": "no list" } }))?,
         }
         if method == "tools/call" && params["name"] == "params" {
-            // A part of a resource that clients may have subscribed to.
+            // Part of a resource that clients may have subscribed to.
             let params = json!({ "uri": "a:///folder/part" });
             send(json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params }))?;
         }

@@ -1,4 +1,4 @@
-//! The log of calls: a line of JSON for each.
+//! The log of calls: one line of JSON per call.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -18,13 +18,13 @@ use crate::config::{Calls, ConfigError, is_secret_name};
 use crate::metrics::Metrics;
 use crate::policy::matches;
 
-/// The longest text of arguments in the log, in bytes.
+/// The maximum size of logged arguments, in bytes. Of larger ones, only the size is logged.
 const MAX_ARGUMENTS: usize = 16 << 10;
 
 /// The longest name or URI in a log, in bytes.
 pub(crate) const MAX_NAME: usize = 1024;
 
-/// Returns the beginning of a text, if it is longer than `max` bytes.
+/// Returns a text, cut off after `max` bytes if it is longer.
 pub(crate) fn shortened(text: &str, max: usize) -> Cow<'_, str> {
     match text.len() > max {
         true => {
@@ -39,14 +39,14 @@ pub(crate) fn shortened(text: &str, max: usize) -> Cow<'_, str> {
 #[derive(Debug)]
 pub(crate) struct CallLog {
     file: Mutex<File>,
-    /// Whether the arguments are logged, and the patterns of names whose values are not.
+    /// Patterns of argument names whose values are redacted. `None` if arguments are not logged.
     arguments: Option<Vec<String>>,
 }
 
 /// A call that is counted and logged when it ends, even if it is cancelled.
 pub(crate) struct CallRecord<'c> {
     metrics: &'c Metrics,
-    /// The request, and the member of its params that names an item.
+    /// The log, the request, and the `params` field that names the request's target.
     logged: Option<(&'c CallLog, AnyRequest, &'static str)>,
     began: Instant,
     /// The name of the server, if the gateway knows it.
@@ -120,14 +120,14 @@ impl CallLog {
         }
         let mut bytes = line.to_string().into_bytes();
         bytes.push(b'\n');
-        // One write for each line, so that lines of several processes do not mix.
+        // One write per line, so that lines of several processes do not mix.
         if let Err(error) = self.file.lock().write_all(&bytes) {
             tracing::error!(%error, "cannot write to the log of calls");
         }
     }
 }
 
-/// Returns how a call has ended.
+/// Returns how a call ended, as the log and the metrics name it.
 fn outcome(result: &Result<Json, ErrorObject>) -> &'static str {
     match result {
         Err(_) => "error",

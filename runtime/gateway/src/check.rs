@@ -18,7 +18,7 @@ use crate::session::Session;
 pub struct CheckedServer {
     /// Its name in the configuration.
     pub name: String,
-    /// Its own name, version and revision, and the numbers of its items; or why it is not available.
+    /// Its own name, version and revision, and how many items it has; or why it is not available.
     pub outcome: Result<String, String>,
 }
 
@@ -39,7 +39,7 @@ impl Gateway {
         checked.collect()
     }
 
-    /// Connects to every server, and returns the pins of its tools: the content of [`Pinning::file`](crate::Pinning::file).
+    /// Connects to every server, and returns the pins of all tools, for [`Pinning::file`](crate::Pinning::file).
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Gateway {
         serde_json::to_string_pretty(&PinFile(pins)).map_err(|error| vec![error.to_string()])
     }
 
-    /// Returns the name of each server, and its connection or why it or its lists are not available; and the lists.
+    /// Returns each server's name, with its connection or why it or its lists are not available; and all lists.
     async fn connect_once(&self) -> (Vec<(String, Result<Arc<Relay>, Vec<String>>)>, Arc<Catalog>) {
         let ours = LocalInfo::new("mcpgen-gateway", env!("CARGO_PKG_VERSION"));
         let implementation = ours.implementation.clone();
@@ -78,7 +78,7 @@ impl Gateway {
         (connected.collect(), catalog)
     }
 
-    /// Ends the connections of all clients to the servers, and waits until the processes of servers have ended.
+    /// Ends the connections of all clients to the servers, and waits until the servers' processes have ended.
     pub async fn close(&self) {
         self.end_sessions();
         let servers = self.servers();

@@ -23,8 +23,8 @@ pub struct Config {
     pub prefix: Prefix,
     /// The number of items on a page of a list. Default: 250.
     pub page_size: Option<usize>,
-    /// The maximum bytes of all lists of servers that the gateway holds. Clients with equal lists share them. A list that
-    /// exceeds it is not available. Default: 256 MiB.
+    /// The maximum size of all server lists that the gateway holds, in bytes. Clients with equal lists share them. A
+    /// list that does not fit is not available. Default: 256 MiB.
     pub memory: Option<usize>,
     /// `mcpServers` files of desktop clients, whose servers are added. Relative to the configuration file.
     pub import: Vec<PathBuf>,
@@ -53,7 +53,7 @@ enum PrefixName {
     Always,
 }
 
-/// Settings of serving over HTTP.
+/// Settings for serving over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -68,10 +68,10 @@ pub struct Http {
     /// The URL of Redis, for several replicas of the gateway. The command needs the feature `redis`. A program that embeds the
     /// gateway passes [`Stores`](crate::Stores) instead.
     pub redis: Option<Setting>,
-    /// What the keys of the replicas on Redis begin with. Gateways with other configurations need another one. Default:
-    /// `mcpgen-gateway`.
+    /// The prefix of the replicas' keys on Redis. Gateways with different configurations need different prefixes.
+    /// Default: `mcpgen-gateway`.
     pub redis_prefix: Option<String>,
-    /// The maximum number of sessions and of other clients, each with its own connections to the servers. With
+    /// The maximum number of legacy sessions and modern clients, each with its own connections to the servers. With
     /// authorization, a principal can have a quarter of them. Default: 256.
     pub clients: Option<usize>,
 }
@@ -114,12 +114,12 @@ pub struct Calls {
     pub arguments: bool,
     /// Patterns of argument names whose values are left out of the log, in addition to common names of secrets.
     pub redact: Vec<String>,
-    /// The maximum number of calls, reads, prompts and completions of each principal in a minute. Without authorization, of all
-    /// clients together. Default: no limit.
+    /// The maximum number of calls, reads, prompts and completions of each principal in a minute or, without
+    /// authorization, of all clients together. Default: no limit.
     pub per_minute: Option<u32>,
 }
 
-/// Pins: what the tools of servers were when someone looked at them.
+/// Pins: the servers' tools as they were when someone reviewed them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -189,13 +189,13 @@ pub struct OAuth {
     pub scopes: Option<Vec<String>>,
 }
 
-/// A value, or where it is. Secrets are never in the configuration itself.
+/// A value, or where to read it. [`Config::read`] refuses values in a TOML file that are named like secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields, expecting = "expected a text, { env = \"VARIABLE\" } or { file = \"PATH\" }")]
 pub enum Setting {
     /// The value itself.
     Plain(String),
-    /// In a variable of the environment.
+    /// In an environment variable.
     Env {
         /// The variable.
         env: String,
@@ -261,7 +261,7 @@ impl Setting {
         }
     }
 
-    /// Makes a relative path start at the folder of the configuration.
+    /// Makes a path relative to the folder of the configuration.
     fn resolve(&mut self, folder: &Path) {
         if let Self::File { file, .. } = self {
             *file = folder.join(&*file);
@@ -306,7 +306,7 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks what the types do not say.
+    /// Checks what the types cannot express.
     ///
     /// # Errors
     ///
@@ -372,7 +372,7 @@ impl ServerConfig {
         Self { url: Some(url.into()), ..Self::default() }
     }
 
-    /// Returns what connections depend on.
+    /// Returns the settings that connections depend on: all but the rules.
     pub(crate) fn connection(&self) -> Self {
         let none = Rules::default;
         Self { tools: none(), prompts: none(), resources: none(), ..self.clone() }
@@ -406,7 +406,7 @@ impl ServerConfig {
     }
 }
 
-/// Refuses a secret in the configuration itself.
+/// Refuses a secret that is written in the configuration itself.
 fn check_secret(why: &str, value: &Setting) -> Result<(), ConfigError> {
     match value {
         Setting::Plain(_) => {
@@ -420,13 +420,13 @@ fn check_secret(why: &str, value: &Setting) -> Result<(), ConfigError> {
 pub(crate) const SECRET_NAMES: [&str; 9] =
     ["password", "passwd", "secret", "token", "api_key", "api-key", "apikey", "authorization", "credential"];
 
-/// Returns whether a setting or an argument with this name is a secret.
+/// Returns whether a setting or an argument with this name is likely a secret.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase();
     SECRET_NAMES.iter().any(|part| name.contains(part))
 }
 
-/// Returns whether a name can be a prefix of names, and of the schemes of URIs.
+/// Returns whether a server with this name can lend it as a prefix to names and URI schemes.
 fn is_server_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.split('-').all(|part| !part.is_empty() && part.chars().all(|it| it.is_ascii_alphanumeric()))
@@ -437,7 +437,7 @@ fn parse<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Resul
     parse(&text).map_err(|why| ConfigError::Invalid { path: path.to_owned(), why })
 }
 
-/// Adds a suggestion to the message of serde about an unknown key.
+/// Adds a suggestion to serde's message about an unknown key.
 fn explain(message: &str) -> String {
     let message = message.trim_end();
     let names = |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
@@ -449,7 +449,7 @@ fn explain(message: &str) -> String {
     message.to_owned() + &suggestion.unwrap_or_default()
 }
 
-/// A file of a desktop client. Its other members are settings of the client.
+/// A file of a desktop client. Other members, which are the client's own settings, are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct DesktopFile {
@@ -492,13 +492,13 @@ fn read_desktop_file(path: &Path) -> Result<Vec<(String, ServerConfig)>, ConfigE
     servers.collect::<Result<_, _>>().map_err(invalid)
 }
 
-/// Replaces what a name of a server must not contain.
+/// Replaces what the name of a server must not contain.
 fn valid_name(name: &str) -> String {
     let parts = name.split(|it: char| !it.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("-")
 }
 
-/// Replaces `${NAME}` and `${NAME:-DEFAULT}` with variables of the environment, as desktop clients do.
+/// Replaces `${NAME}` and `${NAME:-DEFAULT}` with environment variables, as desktop clients do.
 fn expand(text: &str) -> Result<String, ConfigError> {
     let (mut expanded, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {

@@ -19,18 +19,18 @@ use tower::BoxError;
 use crate::call_log::shortened;
 use crate::config::{OAuth, ServerConfig};
 
-/// How long connecting may take by default. Package managers download servers first.
+/// How long connecting may take by default. Package managers such as npx may download the server first.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest line of a server in the log, in bytes.
 const MAX_LINE: usize = 4096;
 /// How long a user has to log in.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A server of the configuration. If the configuration is read again and the server has not changed, it stays the same.
+/// A server of the configuration. A reload keeps it if its connection settings have not changed.
 pub(crate) struct Upstream {
     pub(crate) name: Arc<str>,
     config: ServerConfig,
-    /// The lists that clients share.
+    /// The last list of each kind, which clients with equal lists share.
     lists: Mutex<[Weak<Items>; 4]>,
     /// The revision of the last connection.
     revision: Mutex<Option<Revision>>,
@@ -47,12 +47,12 @@ impl Upstream {
         Self { name, config, lists, revision: Mutex::default(), authorization: Mutex::default() }
     }
 
-    /// Returns whether connections by this configuration are the same.
+    /// Returns whether `config` has the same connection settings.
     pub(crate) fn is_connected_by(&self, config: &ServerConfig) -> bool {
         self.config.connection() == config.connection()
     }
 
-    /// Returns a list of the server that other clients may already have. Returns `None` if it exceeds the budget.
+    /// Stores a list, or returns the copy that another client already holds. Returns `None` if it exceeds the budget.
     pub(crate) fn share(&self, kind: Kind, items: Vec<JsonObject>, memory: &Arc<Memory>) -> Option<Arc<Items>> {
         let mut lists = self.lists.lock();
         let list = &mut lists[kind as usize];
@@ -75,7 +75,7 @@ impl Upstream {
         let connected = tokio::time::timeout(limit, self.connect_with(client, processes)).await;
         let timeout = CallError::Timeout { request: "connecting".to_owned(), limit };
         let connected = connected.unwrap_or_else(|_| Err(timeout.into()));
-        // A server that was replaced by another version may have another revision.
+        // Forgotten after a failure, because an upgraded server may have another revision.
         *self.revision.lock() = connected.as_ref().ok().map(Client::revision);
         connected
     }
@@ -107,7 +107,7 @@ impl Upstream {
         Ok(client.connect_command(process).await?)
     }
 
-    /// Returns what gets access tokens, if the configuration asks for them.
+    /// Returns the source of access tokens, if the configuration has one.
     fn authorization(&self, url: &str) -> Result<Option<Arc<dyn Authorize>>, BoxError> {
         let Some(oauth) = &self.config.oauth else { return Ok(None) };
         let mut shared = self.authorization.lock();

@@ -1,4 +1,4 @@
-//! The gateway, and changes of its configuration.
+//! The gateway, and changes to its configuration.
 
 use std::fmt;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::config::{Config, ConfigError, Http};
 use crate::servers::{Servers, Stores};
 use crate::sessions::Sessions;
 
-/// The number of clients that are served at the same time on standard input and output.
+/// The maximum number of clients on standard input and output: modern requests on one connection may name several.
 const STDIO_CLIENTS: usize = 16;
 
 /// A gateway. Clones share all state.
@@ -26,12 +26,12 @@ struct Inner {
     ours: LocalInfo,
     stores: Option<Stores>,
     sessions: Arc<Sessions>,
-    /// Held during a reload, so that one follows another.
+    /// Held during a reload, so that only one runs at a time.
     reloading: Mutex<()>,
 }
 
 impl Gateway {
-    /// Creates a gateway. Servers are connected when a client needs them. Relative paths start at `folder`.
+    /// Creates a gateway. Servers are connected when needed. Paths of the log and the pins are relative to `folder`.
     ///
     /// # Errors
     ///
@@ -40,9 +40,9 @@ impl Gateway {
         Self::with_stores(config, folder, None)
     }
 
-    /// Creates a replica of a gateway. Any replica can receive a request over HTTP. It passes those of a legacy session on to the
-    /// replica that has it, and therefore its connections to the servers; if that replica ends, another one connects to
-    /// them again. The limit of calls holds for all replicas together.
+    /// Creates a replica of a gateway. Any replica can receive a request over HTTP. It forwards those of a legacy
+    /// session to the replica that holds the session's connections to the servers; if that replica ends, another one
+    /// connects to the servers again. The call limit applies to all replicas together.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Gateway {
             .capability("resources", json!({ "listChanged": true, "subscribe": true }))
             .capability("completions", json!({}))
             .capability("logging", json!({}))
-            // Tools that run as tasks say so.
+            // Only some tools run as tasks: each tool says whether it does.
             .capability("tasks", json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } }))
             .capability("extensions", json!({ "io.modelcontextprotocol/tasks": {} }));
         ours.instructions.clone_from(&config.instructions);
@@ -69,14 +69,14 @@ impl Gateway {
         Ok(Self(Arc::new(Inner { ours, stores, sessions, reloading: Mutex::default() })))
     }
 
-    /// Changes the configuration. Calls in flight complete. Servers whose settings have not changed stay connected, others are
-    /// connected again when a client needs them, and clients are notified of changed lists. The pins and the log of calls are
-    /// opened again. Call this in a tokio runtime.
+    /// Changes the configuration. Calls in flight complete. Servers whose connection settings have not changed stay
+    /// connected, others are connected again when needed, and clients are notified of changed lists. The pins and the
+    /// log of calls are opened again. Call this in a tokio runtime.
     ///
     /// # Errors
     ///
-    /// Fails, and changes nothing, like [`new`](Self::new), or if `[http]`, `[authorization]` or `memory` have changed, which
-    /// needs another process. Changed instructions reach clients that connect later to another process.
+    /// Fails, and changes nothing, like [`new`](Self::new), or if `[http]`, `[authorization]` or `memory` have changed:
+    /// these need a restart. So do changed instructions, which are ignored.
     pub fn reload(&self, config: Config, folder: &Path) -> Result<(), ConfigError> {
         config.check()?;
         let _reloading = self.0.reloading.lock();
@@ -105,14 +105,14 @@ impl Gateway {
         self.0.sessions.len()
     }
 
-    /// Returns the bytes of the lists of servers that the gateway holds, of the budget [`Config::memory`].
+    /// Returns how many bytes of the budget [`Config::memory`] are in use.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.servers().memory.used()
     }
 
-    /// Returns metrics in the text format of Prometheus: the numbers and durations of calls by server and outcome, of clients, and
-    /// of bytes of lists.
+    /// Returns metrics in the text format of Prometheus: the number and duration of calls by server and outcome, the
+    /// number of clients, and the size of the lists in bytes.
     #[must_use]
     pub fn metrics(&self) -> String {
         self.servers().metrics.text(&[

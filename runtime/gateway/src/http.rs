@@ -17,8 +17,8 @@ use crate::sessions::Sessions;
 pub const PATH: &str = "/mcp";
 
 impl Gateway {
-    /// Serves clients over HTTP at [`PATH`], with the checks `/livez` and `/readyz`, until `shutdown` completes and the
-    /// requests in flight have completed. `settings` are those of the configuration. Metrics are at an address of their own.
+    /// Serves clients over HTTP at [`PATH`], with health checks at `/livez` and `/readyz`, until `shutdown` and the
+    /// requests in flight have completed. `settings` are those of the configuration. Metrics have their own address.
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ impl Gateway {
         let mut options = EndpointOptions::default()
             .with_allowed_hosts(hosts.clone())
             .with_sessions(settings.clients())
-            // So that one principal cannot use up all sessions.
+            // One principal must not use up all sessions.
             .with_sessions_per_owner(Sessions::per_principal(settings.clients()));
         options.replicas = self.stores().map(|stores| stores.replicas.clone());
         let router = self.router();

@@ -19,9 +19,9 @@
 //!
 //! # Files
 //!
-//! * `config` reads the configuration, and `policy` has its rules. `servers` decides with them what callers see.
-//! * `gateway` has the `sessions`. A `session` is a client with a link to each server, which `connect` connects with the settings of
-//!   the configuration. It routes `requests`, and those about `tasks`. What the servers list, and the names that clients see, are in
+//! * `config` reads the configuration, and `policy` has its rules. `servers` applies them to decide what callers see.
+//! * `gateway` owns the `sessions`. A `session` is a client with a link to each server, opened by `connect`. It
+//!   routes `requests`, and those about `tasks`. What the servers list, and the names that clients see, are in
 //!   [`mcpgen_bridge::catalog`].
 //! * `pins` compares tools with their pins. `call_log` logs calls, and `metrics` counts them. `stdio` and `http` serve clients, and
 //!   `check` connects once to each server.

@@ -87,8 +87,8 @@ struct BridgeTarget {
 
 /// How long the processes of servers may take to end.
 const STOP: Duration = Duration::from_secs(11);
-/// The same after a signal on standard input and output. A client that sends one kills this process soon after, and the
-/// servers must not be left behind.
+/// The same after a signal when serving standard input and output. A client that sends one kills this process soon
+/// after, and the servers must not be left behind.
 const STOP_AFTER_SIGNAL: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
@@ -136,7 +136,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         false => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = runtime.enable_all().build()?;
-    // Until it is handled, SIGHUP ends this process.
+    // Without a handler, SIGHUP would end this process.
     let hangups = match &command {
         Command::Serve(serve) => Some((serve.clone(), runtime.block_on(async { hangups() })?)),
         _ => None,
@@ -169,23 +169,23 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     let code = runtime.block_on(async {
         tokio::select! {
             done = run => done,
-            // The end of the runtime kills the servers that still run.
+            // Shutting down the runtime kills the servers that still run.
             () = signal(is_bridge).then(|()| tokio::time::sleep(STOP_AFTER_SIGNAL)), if serves_stdio => Ok(ExitCode::SUCCESS),
         }
     });
-    // A thread may still wait for standard input.
+    // Does not wait for a thread that may still block on standard input.
     runtime.shutdown_background();
     code
 }
 
-/// Connects to Redis, if the configuration has it.
+/// Connects to Redis, if the configuration asks for it.
 #[cfg(feature = "redis")]
 async fn stores(config: &Config) -> anyhow::Result<Option<Stores>> {
     use mcpgen_redis::{RedisOptions, RedisStores};
 
     let Some(Http { redis: Some(url), redis_prefix, .. }) = &config.http else { return Ok(None) };
     let mut options = RedisOptions::new(url.value()?);
-    // Other servers on the same Redis must not get the sessions.
+    // Other programs on the same Redis must not get the gateway's sessions.
     options.prefix = redis_prefix.clone().unwrap_or_else(|| "mcpgen-gateway".to_owned());
     let stores = RedisStores::connect(options).await.context("cannot use Redis")?;
     let replicas = Replicas::new(stores.clone());
@@ -195,11 +195,11 @@ async fn stores(config: &Config) -> anyhow::Result<Option<Stores>> {
 
 #[cfg(not(feature = "redis"))]
 async fn stores(_: &Config) -> anyhow::Result<Option<Stores>> {
-    // With `http.redis`, there is no gateway without stores.
+    // With `http.redis`, `Gateway::with_stores` then fails.
     Ok(None)
 }
 
-/// Replaces a file as a whole, or not at all.
+/// Replaces a file atomically.
 fn replace_file(path: &Path, text: &str) -> std::io::Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
@@ -213,7 +213,7 @@ fn print(text: &[u8]) -> anyhow::Result<ExitCode> {
 }
 
 impl File {
-    /// Returns the folder at which relative paths of the configuration start.
+    /// Returns the folder that paths in the configuration are relative to.
     fn folder(&self) -> &Path {
         self.config.parent().unwrap_or(Path::new(""))
     }
@@ -251,7 +251,7 @@ async fn serve_http(gateway: &Gateway, http: &Http, is_bridge: bool) -> anyhow::
     listener.set_nonblocking(true)?;
     tracing::info!("listening on http://{}{PATH}", listener.local_addr()?);
     let checking = gateway.clone();
-    // Says at the start which servers are available. Clients do not wait for it.
+    // Logs at the start which servers are available. Clients do not wait for this.
     let checked = tokio::spawn(async move {
         for CheckedServer { name, outcome, .. } in checking.check().await {
             match outcome {
@@ -286,7 +286,7 @@ fn hangups() -> std::io::Result<BoxStream<'static, ()>> {
     Ok(stream::pending().boxed())
 }
 
-/// Reads the configuration again at each `SIGHUP`.
+/// Reads the configuration again on each `SIGHUP`.
 async fn reload_on_signal(gateway: Gateway, serve: Serve, mut hangups: BoxStream<'static, ()>) {
     while hangups.next().await.is_some() {
         match serve.read().and_then(|config| gateway.reload(config, serve.file.folder())) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// The calls that have ended, by server and outcome.
+/// The number and total duration of ended calls, by server and outcome.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics(Mutex<BTreeMap<(String, &'static str), Calls>>);
 

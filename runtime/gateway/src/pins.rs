@@ -1,4 +1,4 @@
-//! Pins: the tools of servers as they were when someone looked at them.
+//! Pins: the servers' tools as they were when someone reviewed them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -17,19 +17,19 @@ use tokio::time::Instant;
 use crate::call_log::{MAX_NAME, shortened};
 use crate::config::{ConfigError, Pinning, WhenChanged};
 
-/// How long a list may wait for the comparison of its tools. A hostile schema can take long.
+/// How long a list may wait for the comparison of its tools. A hostile schema can take very long to compare.
 pub(crate) const COMPARE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest finding, in bytes.
 const MAX_FINDING: usize = 2048;
 /// The maximum number of comparisons that are remembered.
 const MAX_KNOWN: usize = 10_000;
 
-/// The tools of each server, as its list has them.
+/// The tools of each server, as the server lists them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct PinFile(pub(crate) BTreeMap<String, Vec<Value>>);
 
-/// What differs from the pins.
+/// The pinned tools, and what differs from them.
 #[derive(Debug)]
 pub(crate) struct Pins {
     pub(crate) when_changed: WhenChanged,
@@ -37,7 +37,7 @@ pub(crate) struct Pins {
     known: Mutex<Known>,
 }
 
-/// The findings on tools that were compared, by the digest of server and entry. `None` while they are compared.
+/// The findings on tools, by the digest of the server's name and the tool. `None` while a comparison runs.
 type Known = HashMap<String, Option<Finding>>;
 
 type Finding = Option<Arc<str>>;
@@ -60,8 +60,8 @@ impl Pins {
         Ok(Self { when_changed: pinning.when_changed, pinned, known: Mutex::default() })
     }
 
-    /// Returns what is different about the tools of a server, by name. Logs each finding once. A tool that takes too long to compare
-    /// counts as different until its comparison is complete.
+    /// Returns how the tools of a server differ from their pins, by name. Logs each finding once. A tool that takes too
+    /// long to compare counts as different until its comparison is complete.
     pub(crate) async fn findings(
         self: &Arc<Self>,
         server: &str,
@@ -111,7 +111,7 @@ impl Pins {
         finding
     }
 
-    /// Compares a tool with its pin. Returns what may matter to those who use or trust it.
+    /// Compares a tool with its pin. Returns the differences that may matter to those who use or trust the tool.
     fn compare(&self, server: &str, tool: &JsonObject) -> Option<String> {
         let tool = Value::from(tool.clone());
         let Some(pinned) = self.pinned.get(server).and_then(|tools| tools.get(name_of(&tool))) else {

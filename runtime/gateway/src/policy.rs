@@ -11,9 +11,9 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Rules {
-    /// Patterns of the names of items that callers see. Without them, callers see all. `*` stands for any characters.
+    /// Patterns of the names of items that callers see. Without it, callers see all. `*` stands for any characters.
     pub allow: Option<Vec<String>>,
-    /// Patterns of the names of items that callers do not see, even if `allow` has them.
+    /// Patterns of the names of items that callers do not see, even if `allow` matches them.
     pub deny: Vec<String>,
     /// The annotations that a tool must have.
     pub annotations: Annotations,
@@ -21,8 +21,8 @@ pub struct Rules {
     pub scopes: BTreeMap<String, Vec<String>>,
 }
 
-/// The annotations that a tool must have. If a tool lacks one, the specification says which value it has. A server that is
-/// not trusted may lie about them.
+/// The annotations that a tool must have. A missing annotation has the default of the specification. An untrusted
+/// server may lie about its annotations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -46,7 +46,7 @@ impl Rules {
         self.allow.as_deref().is_none_or(|patterns| names.iter().any(|name| name.surely_matches(patterns)))
     }
 
-    /// Returns whether nothing else hides an item from a caller with these scopes. `item` is the item as the server lists it.
+    /// Returns whether `deny`, `annotations` and `scopes` let a caller see an item, which is as the server lists it.
     pub(crate) fn permit(&self, names: &[Subject<'_>], item: &JsonObject, scopes: &Scopes) -> bool {
         let may_match = |pattern: &String| names.iter().any(|name| name.may_match(pattern));
         let mut needed = self.scopes.iter().filter(|(pattern, _)| may_match(pattern)).flat_map(|(_, needed)| needed);
@@ -59,7 +59,7 @@ impl Rules {
 /// The name or URI to which rules are applied.
 pub(crate) struct Subject<'n> {
     name: &'n str,
-    /// What a server may make of a URI. Patterns are normalised for comparison with these.
+    /// The forms to which a server may normalise a URI. Patterns are normalised before they are matched with these.
     normal: Vec<String>,
 }
 
@@ -72,13 +72,13 @@ impl<'n> Subject<'n> {
         Self { name: uri, normal: normal_forms(uri) }
     }
 
-    /// Returns whether a pattern matches the name, or a form of the URI.
+    /// Returns whether a pattern matches the name, or any form of the URI.
     fn may_match(&self, pattern: &str) -> bool {
         let is_normal = |name: &String| normal_forms(pattern).iter().any(|pattern| matches(pattern, name));
         matches(pattern, self.name) || self.normal.iter().any(is_normal)
     }
 
-    /// Returns whether patterns match the name, and all forms of the URI.
+    /// Returns whether patterns match the name, and every form of the URI.
     fn surely_matches(&self, patterns: &[String]) -> bool {
         let any_normal = |name: &String| {
             patterns.iter().any(|pattern| normal_forms(pattern).iter().any(|pattern| matches(pattern, name)))
@@ -94,7 +94,7 @@ impl Annotations {
         let is = |wanted: Option<bool>, actual: bool| wanted.is_none_or(|wanted| wanted == actual);
         let read_only = has("readOnlyHint", false);
         is(self.read_only, read_only)
-            // The hint says nothing about a tool that only reads.
+            // The hint is meaningless for a tool that only reads.
             && is(self.destructive, !read_only && has("destructiveHint", true))
             && is(self.idempotent, has("idempotentHint", false))
             && is(self.open_world, has("openWorldHint", true))

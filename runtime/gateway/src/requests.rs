@@ -51,7 +51,7 @@ impl Session {
                 self.set_level(Level::of_params(request.params.as_ref()).unwrap_or(Level::Debug)).await;
                 Ok(Json::from(&JsonObject::new()))
             }
-            // A method of an extension. Of several servers, the gateway cannot know which one is meant.
+            // A method of an extension. With several servers, the gateway could not tell which one is meant.
             _ if self.servers.names.len() == 1 => self.call(None, request).await,
             method => Err(errors::method_not_found(method)),
         }
@@ -61,7 +61,7 @@ impl Session {
     async fn page(&self, kind: Kind, params: Option<&Json>, context: &Context) -> Result<Json, ErrorObject> {
         let cursor = params.and_then(|params| params.get("cursor")?.as_str().map(|cursor| cursor.into_owned()));
         let catalog = match &cursor {
-            // The clash of a URI depends on both lists.
+            // Whether a URI clashes depends on both lists.
             None if matches!(kind, Kind::Resource | Kind::Template) => {
                 self.list(&[Kind::Resource, Kind::Template], true).await
             }
@@ -80,7 +80,7 @@ impl Session {
         entry.is_available && self.servers.permits(kind, entry, scopes)
     }
 
-    /// Handles a call, a prompt, a read, or a request of an extension, within the rate limit. Counts and logs it.
+    /// Handles a call, a prompt, a read, or an extension's request, within the rate limit. Counts and logs it.
     async fn call(&self, kind: Option<Kind>, request: AnyRequest) -> Result<Json, ErrorObject> {
         let key = kind.map_or("", Kind::key);
         let mut record = CallRecord::begin(&self.servers.metrics, self.servers.log.as_ref(), (&request, key));
@@ -113,7 +113,7 @@ impl Session {
         }
     }
 
-    /// Handles a call, a prompt or a read. Records its server.
+    /// Handles a call, a prompt or a read. Sets the server of the record.
     async fn call_item<'s>(
         &'s self,
         kind: Kind,
@@ -158,10 +158,10 @@ impl Session {
             }
             Some(entry) => Ok((entry.server, entry.key.clone())),
             None => {
-                // The lists of a server that is not available are not known.
+                // A server whose list is not known may still have an item with its prefix.
                 if let Some((server, _)) = kind.split_prefix(servers, seen) {
                     self.relay(server).await?;
-                    // A list does not wait as long as this for a server that takes long to start.
+                    // Listing gives up on a slow server before `relay` does, so the list may have been missed.
                     if !self.lists.get(kind, server).is_available {
                         self.list(&[kind], true).await;
                         if self.lists.get(kind, server).is_available {
@@ -216,7 +216,7 @@ impl Session {
         };
         match &*request.method {
             "resources/unsubscribe" => self.subscriptions.remove(&seen),
-            // Legacy clients have one subscription to a resource.
+            // Legacy clients have at most one subscription per resource.
             _ if self.subscriptions.contains(&seen) => {}
             _ => self.subscribe(&seen, caller(&request.context)).await?.keep(),
         }
@@ -234,7 +234,7 @@ impl Session {
         }
         let tasks = self.subscribed_tasks(&params).await;
         let client = Arc::clone(&self.client);
-        // The subscriptions outlive the session if the configuration changes, and must not keep its connections.
+        // Subscriptions outlive the session if the configuration changes, and must not keep its connections open.
         drop(self);
         client.listen(params, tasks, &context).await
     }

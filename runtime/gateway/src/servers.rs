@@ -26,7 +26,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 pub struct Stores {
     /// The sessions of legacy clients.
     pub replicas: Replicas,
-    /// Creates the limiter of a number of calls in a minute.
+    /// Creates a limiter that allows a number of calls per minute.
     pub limiter: Arc<dyn Fn(u32) -> Arc<dyn RateLimiter> + Send + Sync>,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Debug for Stores {
     }
 }
 
-/// What follows from a configuration, which all clients share.
+/// A configuration and everything derived from it. All clients share this.
 pub(crate) struct Servers {
     pub(crate) config: Config,
     /// In the order of their names.
@@ -51,7 +51,7 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Creates the servers of a configuration. What has not changed stays as it was `before`.
+    /// Creates the servers of a configuration. What has not changed is taken over from `before`.
     pub(crate) fn new(
         config: Config,
         folder: &Path,
@@ -92,19 +92,19 @@ impl Servers {
         self.pins.as_ref().map(|pins| pins.when_changed)
     }
 
-    /// Returns whether a caller sees an item when its server is available.
+    /// Returns whether a caller may see an item, assuming that its server is available.
     pub(crate) fn permits(&self, kind: Kind, entry: &Entry, scopes: &Scopes) -> bool {
         let is_hidden = entry.finding.is_some() && self.when_changed() == Some(WhenChanged::Hide);
         !is_hidden && self.permits_key(kind, (entry.server, &entry.key), entry.item(), scopes)
     }
 
-    /// Returns whether a caller sees a resource, which its server may not list.
+    /// Returns whether a caller may see a resource, even one that its server does not list.
     pub(crate) fn permits_uri(&self, resource: (usize, &str), scopes: &Scopes) -> bool {
         self.permits_key(Kind::Resource, resource, &JsonObject::new(), scopes)
     }
 
-    /// `key` is the name or URI that the server uses. The rules of all servers hold for it, and for the form with a prefix, no
-    /// matter which one clients see: that depends on what other servers list.
+    /// `key` is the name or URI that the server uses. The rules for all servers are matched against it and against the
+    /// form with a prefix, because the form that clients see depends on what other servers list.
     fn permits_key(&self, kind: Kind, (server, key): (usize, &str), item: &JsonObject, scopes: &Scopes) -> bool {
         let subject = if kind == Kind::Resource { Subject::uri } else { Subject::name };
         let (all, one) = (&self.config, &self.config.servers[&self.names[server]]);
@@ -115,7 +115,7 @@ impl Servers {
         };
         let with_prefix = kind.with_prefix(&self.names[server], key);
         let names = [subject(&with_prefix), subject(key)];
-        // What allows the items of a server must not allow those of another whose names look the same.
+        // A rule that allows `b__read` must not allow an item of `a` that calls itself `b__read`.
         let is_foreign = kind.split_prefix(&self.names, key).is_some_and(|(other, _)| other != server);
         let allowed = if is_foreign { &names[..1] } else { &names };
         of_all.allow(allowed)

@@ -26,17 +26,17 @@ use crate::pins::COMPARE_TIMEOUT;
 use crate::policy::Scopes;
 use crate::servers::Servers;
 
-/// How long a list waits for servers that are not connected yet. The client is notified when they are.
+/// How long a list waits for servers that are not connected yet. The client is notified once they are.
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A client and its connections to the servers. Dropping it ends them. If the configuration changes, another session of the
-/// client takes over the connections to unchanged servers.
+/// A client and its connections to the servers, which end when this is dropped. If the configuration changes, a new
+/// session of the client takes over the connections to unchanged servers.
 pub(crate) struct Session {
     pub(crate) client: Arc<Downstream>,
     pub(crate) servers: Arc<Servers>,
     links: Vec<Arc<ServerLink>>,
     pub(crate) lists: Lists,
-    /// Locked while lists are read that several calls need.
+    /// Held while lists are read, so that concurrent calls do not read the same list twice.
     reading: tokio::sync::Mutex<()>,
     /// The log level that the client has set.
     level: Mutex<Option<Level>>,
@@ -100,7 +100,7 @@ impl Session {
         };
         let lists =
             Lists::new(&servers.names, servers.config.prefix, &servers.memory, |kind, server| match kept[server] {
-                // The pins may have changed, and changes during the takeover go to the session before.
+                // Read again: the pins may have changed, and changes during the takeover go to the old session.
                 Some((before, at)) => {
                     let list = before.lists.get(kind, at);
                     ServerList { changes: list.changes + 1, ..list }
@@ -122,7 +122,7 @@ impl Session {
         });
         if let Some(before) = before {
             before.is_replaced.store(true, Ordering::SeqCst);
-            // Ends what the rules forbid now, and what was at a server that is replaced.
+            // Ends subscriptions that the rules now forbid, or whose server is replaced.
             for subscribed in session.subscriptions.lock().values_mut() {
                 let Some((name, uri)) = &subscribed.target.resource else { continue };
                 let server = session.servers.names.iter().position(|known| known == name);
@@ -172,7 +172,7 @@ impl Session {
         self.links[server].relay().await
     }
 
-    /// Does the same, with an error for clients.
+    /// Like [`connect`](Self::connect), with an error to send to the client.
     pub(crate) async fn relay(&self, server: usize) -> Result<Arc<Relay>, ErrorObject> {
         let unavailable = |down: LinkDown| {
             let why = format!("server `{}` is not available: {}", self.servers.names[server], down.reason);
@@ -219,8 +219,8 @@ impl Session {
         }
     }
 
-    /// Returns a changed resource as the client sees it: under each URI by which it has subscribed to the resource, or to one
-    /// that it is a part of. Leaves out what the rules forbid.
+    /// Returns the URIs under which the client sees a changed resource: one for each subscription to the resource, or
+    /// to a resource that contains it. Leaves out what the rules forbid.
     fn seen_changes(&self, server: usize, uri: &str) -> Vec<String> {
         let subscriptions = self.subscriptions.lock();
         let of_server = subscriptions.iter().filter(|(_, it)| it.target.is_of(&self.servers.names[server]));
@@ -239,7 +239,7 @@ impl Session {
         permitted.map(|(seen, _)| seen).collect()
     }
 
-    /// Records that lists of a server have changed, and notifies the client of those that it knows.
+    /// Records that lists of a server have changed, and notifies the client of those that it has asked for.
     async fn lists_changed(&self, server: usize, kinds: impl Iterator<Item = Kind> + Clone) {
         kinds.clone().for_each(|kind| self.lists.update(kind, server, |list| list.changes += 1));
         self.notify_of_lists(kinds).await;
@@ -289,7 +289,7 @@ impl Session {
         let name = &upstream.name;
         let before = self.lists.get(kind, server).changes;
         let read = async {
-            // The log says why a server is not available.
+            // The link has already logged why the server is not available.
             let relay = self.connect(server).await.map_err(|_| None)?;
             let items = relay.list(kind.method(), kind.member(), kind.capability()).await;
             let items = items.map_err(|error| Some(error_chain(&relay.server().peer().explain(error))))?;
@@ -305,7 +305,7 @@ impl Session {
             _ => HashMap::new(),
         };
         self.lists.update(kind, server, |list| {
-            // After a failure, the list is read again once the server is connected or says that the list has changed.
+            // The list also counts as current after a failure, until the server connects again or reports a change.
             list.read_at = Some(before);
             match read {
                 Ok(items) => {
@@ -325,7 +325,7 @@ impl Session {
     pub(crate) async fn set_level(&self, level: Level) {
         *self.level.lock() = Some(level);
         let relays: Vec<_> = self.relays().collect();
-        // Not every server has log messages.
+        // Errors are ignored, because not every server supports logging.
         let requests = join_all(relays.iter().map(|relay| relay.set_log_level(level)));
         let _ = tokio::time::timeout(LIST_TIMEOUT, requests).await;
     }
@@ -342,7 +342,7 @@ impl Session {
     /// Returns the server of a resource, and the URI that the server uses.
     pub(crate) async fn resource(&self, seen: &str, caller: &Caller) -> Result<(usize, String), ErrorObject> {
         let not_found = || resource_not_found(caller.revision, seen);
-        // Parsers of URLs ignore these, so the rules could not hold for them.
+        // URL parsers drop these characters, so the server could see a URI that the rules did not.
         if seen.trim() != seen || seen.contains(char::is_control) {
             return Err(not_found());
         }
@@ -368,7 +368,7 @@ impl Session {
         Ok(subscription)
     }
 
-    /// Fails if the configuration has changed, and another session did not see what this one has just changed.
+    /// Fails if another session has replaced this one, which may have missed what this one has just changed.
     fn check_current(&self) -> Result<(), ErrorObject> {
         let changed = "the configuration has changed meanwhile; send the request again";
         match self.is_replaced.load(Ordering::SeqCst) {
@@ -377,7 +377,7 @@ impl Session {
         }
     }
 
-    /// Subscribes to a resource at its server. Returns `false` if the server is not available, or is not known.
+    /// Subscribes to a resource at its server. Returns `false` if the server is not available or not known.
     async fn watch(&self, seen: &str, Target { caller, resource }: Target) -> Result<bool, ErrorObject> {
         let known = match resource {
             Some((name, uri)) => {
@@ -390,7 +390,7 @@ impl Session {
         let Some(relay) = self.links[server].connected() else { return Ok(false) };
         let watch = relay.watch_patiently(&uri, caller.revision).await?;
         let mut subscriptions = self.subscriptions.lock();
-        // A session that has replaced this one subscribes itself.
+        // If another session has replaced this one, that session subscribes itself.
         if let (Some(subscribed), Ok(())) = (subscriptions.get_mut(seen), self.check_current()) {
             subscribed.target.resource = Some((self.servers.names[server].clone(), uri));
             subscribed.watch = Some(watch);
@@ -398,7 +398,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Returns what the client has subscribed to, and a server may have, while the server was not available.
+    /// Returns the client's subscriptions that are not active yet and may belong to a server.
     fn pending(&self, server: usize) -> Vec<(String, Target)> {
         let may_be_of = |it: &Target| it.resource.is_none() || it.is_of(&self.servers.names[server]);
         let subscriptions = self.subscriptions.lock();
@@ -406,7 +406,7 @@ impl Session {
         pending.map(|(seen, it)| (seen.clone(), it.target.clone())).collect()
     }
 
-    /// Subscribes to pending resources that a server may have. They may have changed meanwhile.
+    /// Activates pending subscriptions at a server, and notifies the client, because the resources may have changed.
     async fn restore_subscriptions(&self, server: usize) {
         if self.subscriptions.lock().is_empty() {
             return;
@@ -414,7 +414,7 @@ impl Session {
         let (names, catalog) = (&self.servers.names, self.list(&[Kind::Resource, Kind::Template], false).await);
         for (seen, subscribed) in self.subscriptions.lock().iter_mut() {
             let found = catalog.resource(names, seen).is_some_and(|(owner, _)| owner == server);
-            // While the server was not available, another one seemed to have the resource.
+            // Another server seemed to own the resource while this one was not available.
             if found && !subscribed.target.is_of(&names[server]) {
                 (subscribed.target.resource, subscribed.watch) = (None, None);
             }

@@ -1,7 +1,7 @@
 //! Finds the session of a request.
 //!
-//! A connection of a legacy revision has one. Requests of modern revisions have no connection: those of the same principal,
-//! with the same name and the same capabilities, share one.
+//! Each legacy connection has its own session. Modern requests have no connection: those of the same principal, with
+//! the same client info and capabilities, share a session.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use crate::servers::Servers;
 use crate::session::Session;
 
-/// How long the session of modern clients is kept without requests. Calls wait for input for up to 15 minutes.
+/// How long a session of modern clients is kept without requests. Longer than a call waits for input (15 minutes).
 const IDLE: Duration = Duration::from_secs(20 * 60);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,12 +69,12 @@ impl Sessions {
         Arc::clone(&self.servers.lock())
     }
 
-    /// Returns how many of all clients one principal can have.
+    /// Returns how many of the `max` clients one principal can have.
     pub(crate) fn per_principal(max: usize) -> usize {
         (max / 4).max(1)
     }
 
-    /// Makes all sessions use these servers from now on. Requests in flight end with those that they have.
+    /// Makes all sessions use these servers from now on. Requests in flight complete on the old ones.
     pub(crate) fn replace_servers(&self, servers: &Arc<Servers>) {
         let mut entries = self.entries.lock();
         *self.servers.lock() = Arc::clone(servers);
@@ -85,8 +85,8 @@ impl Sessions {
         }
     }
 
-    /// Returns the session of the sender of a message, and creates it if it is the first message. Returns `None` if the
-    /// sender is not known: notifications of modern revisions do not say.
+    /// Returns the session to which a message belongs, and creates it for the first message. Returns `None` if the
+    /// sender is not known: modern notifications do not name it.
     pub(crate) fn of(&self, context: &Context) -> Result<Option<Arc<Session>>, ErrorObject> {
         let is_legacy = context.revision().is_legacy();
         let peer = context.peer().of_connection();
@@ -164,13 +164,13 @@ impl Sessions {
     }
 }
 
-/// Returns whether no request uses the session, and the client has no subscription.
+/// Returns whether no request uses the session and the client has no subscription.
 fn is_idle(entry: &Entry) -> bool {
     Arc::strong_count(&entry.session) == 1 && Arc::strong_count(&entry.session.subscriptions) == 1
 }
 
-/// Removes the session of modern clients that has been unused for the longest time, among those for which `wanted`
-/// returns true.
+/// Removes the idle session of modern clients that has been unused for the longest time, among those for which
+/// `wanted` returns true.
 fn evict(entries: &mut HashMap<Key, Entry>, wanted: impl Fn(&Entry) -> bool) -> Option<Entry> {
     let is_modern = |key: &Key| matches!(key, Key::Client { .. });
     let idle = entries.iter().filter(|(key, entry)| is_modern(key) && is_idle(entry) && wanted(entry));

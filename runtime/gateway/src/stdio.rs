@@ -1,4 +1,4 @@
-//! Serves the gateway to one client, such as on standard input and output.
+//! Serves the gateway to one client, for example on standard input and output.
 
 use std::future::Future;
 use std::io;
@@ -32,7 +32,7 @@ impl Gateway {
         connection.run(incoming.take_until(shutdown), outgoing).await
     }
 
-    /// Serves a client of the only server until either closes the connection, or `shutdown` completes. Unlike
+    /// Bridges a client to the only server until either closes the connection, or `shutdown` completes. Unlike
     /// [`serve_client`](Self::serve_client), the client sees what the server says about itself, and the connection ends
     /// with the server.
     ///

@@ -1,4 +1,4 @@
-//! Routes requests about tasks to the servers that the IDs of the tasks name.
+//! Routes requests about tasks to the server that the task ID names.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::servers::Servers;
 use crate::session::Session;
 
 impl Servers {
-    /// Returns whether the IDs of tasks that clients see name their server.
+    /// Returns whether the task IDs that clients see name the server.
     pub(crate) fn names_tasks(&self) -> bool {
         self.names.len() > 1 || self.config.prefix == Prefix::Always
     }
@@ -29,7 +29,7 @@ impl Servers {
 }
 
 impl Session {
-    /// Handles a request about a task, or for a list of tasks.
+    /// Handles a request about a task, or for the list of tasks.
     pub(crate) async fn task(&self, request: AnyRequest) -> Result<Json, ErrorObject> {
         if request.method == "tasks/list" {
             return list_tasks(&self.servers.names, request, |server| async move { self.relay(server).await.ok() })
@@ -45,7 +45,7 @@ impl Session {
         Ok(if has_result { seen(result) } else { replace_result(result, &*seen) })
     }
 
-    /// Returns what replaces the URIs in results of a server's tasks.
+    /// Returns a function that replaces the URIs in the results of a server's tasks.
     fn seen_result(&self, server: usize) -> SeenResult {
         if !self.servers.names_tasks() {
             return Arc::new(|result| result);
@@ -54,7 +54,7 @@ impl Session {
         Arc::new(move |result| replace_uris(result, &|uri| catalog.seen_uri(&servers.names, server, uri)))
     }
 
-    /// Connects to the servers of the tasks to which a client subscribes. Those that are not available are left out.
+    /// Connects to the servers whose tasks a client subscribes to. Servers that are not available are left out.
     pub(crate) async fn subscribed_tasks(&self, params: &SubscriptionsListenRequestParams) -> SubscribedTasks {
         let ids = params.notifications.extra.get(TASK_IDS).into_iter().flat_map(JsonRef::elements);
         let servers: BTreeSet<usize> = ids.filter_map(|id| self.servers.of_task(&id.as_str()?)).collect();

@@ -33,7 +33,7 @@ pub fn is_named(method: &str) -> bool {
     names_task(method) || subject_member(method).is_some() && with_headers.any(|it| it.method(method).is_some())
 }
 
-/// Returns the value that [`NAME`] repeats.
+/// Returns the request's target, which [`NAME`] repeats.
 #[must_use]
 pub fn name(method: &str, view: &RequestView<'_>) -> Option<String> {
     let name = if names_task(method) { view.task_id } else { view.subject };

@@ -24,12 +24,12 @@ struct Entry<V, T, O> {
     owner: O,
 }
 
-/// The map is full, in total or for the owner, or already has the key.
+/// A limit (total or per owner) is reached, or the map already has the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotInserted;
 
 impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
-    /// Creates an empty map. The limits are in total and per owner.
+    /// Creates an empty map with a total limit and a limit per owner.
     #[must_use]
     pub fn new(max: usize, max_per_owner: usize) -> Self {
         Self { max, max_per_owner, entries: BTreeMap::new(), by_expiry: BTreeSet::new(), per_owner: HashMap::new() }
@@ -50,7 +50,7 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
     ///
     /// # Errors
     ///
-    /// Fails if the map is full, in total or for the owner, or already has the key.
+    /// Fails if a limit (total or per owner) is reached, or if the map already has the key.
     pub fn insert(&mut self, key: K, owner: O, until: T, value: V) -> Result<(), NotInserted>
     where
         O: Clone,
@@ -121,7 +121,7 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
         expired
     }
 
-    /// Returns when the first entry expires.
+    /// Returns the earliest expiry of any entry.
     pub fn first_expiry(&self) -> Option<T> {
         self.by_expiry.first().map(|(until, _)| *until)
     }
@@ -132,7 +132,7 @@ impl<K: Ord + Clone, V, T: Ord + Copy, O: Eq + Hash> ExpiringMap<K, V, T, O> {
         self.remove(key.borrow()).map(|value| (until, value))
     }
 
-    /// Returns the owners and values of the keys greater than `after`, in order of the keys.
+    /// Returns the owners and values of the keys greater than `after`, in key order.
     pub fn after<'m, Q: Ord + ?Sized>(&'m self, after: Option<&'m Q>) -> impl Iterator<Item = (&'m O, &'m V)>
     where
         K: Borrow<Q>,

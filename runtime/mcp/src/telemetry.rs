@@ -1,4 +1,4 @@
-//! Traces and metrics. Nothing is recorded until the program [installs](install) a recorder, such as that of
+//! Traces and metrics. Nothing is recorded until the program [installs](install) a recorder, such as the one in
 //! `mcpgen-otel`.
 
 use std::any::Any;

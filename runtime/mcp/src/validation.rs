@@ -1,4 +1,4 @@
-//! Checks the arguments and results of tools against their schemas. `mcpgen-validate` implements [`Validator`].
+//! Checks tool arguments and results against their schemas. `mcpgen-validate` implements [`Validator`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub trait CompiledSchema: Send + Sync + 'static {
 pub enum Verdict {
     /// The value matches the schema.
     Valid,
-    /// The value does not match the schema, because of these errors. Contains only the first few.
+    /// The value does not match the schema. Lists the first few errors.
     Invalid(String),
     /// The check took too long, so the value may or may not be valid.
     Unfinished,
@@ -43,7 +43,7 @@ pub enum Verdict {
     TooLarge,
 }
 
-/// Checks a result's structured content against the tool's output schema. A failed tool has no content to check.
+/// Checks a result's structured content against the tool's output schema. The result of a failed call is not checked.
 pub(crate) async fn check_content(schema: &dyn CompiledSchema, result: &CallToolResult) -> Verdict {
     if result.is_error == Some(true) {
         return Verdict::Valid;

@@ -12,7 +12,7 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 
 use crate::telemetry::OpenTelemetry;
 
-/// Exports spans and metrics until it is dropped, and then what is left.
+/// Exports spans and metrics until dropped. Dropping it exports what is left.
 #[derive(Debug)]
 #[must_use = "dropping it ends the export"]
 pub struct Exported {
@@ -21,11 +21,11 @@ pub struct Exported {
 }
 
 /// Records traces and metrics for all servers and clients of the process, and exports them with OTLP over HTTP, if
-/// `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set. The other standard variables are read as well;
-/// `service` is the default of `OTEL_SERVICE_NAME`.
+/// `OTEL_EXPORTER_OTLP_ENDPOINT` or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` is set. The other standard variables are read
+/// as well; `service` is the default for `OTEL_SERVICE_NAME`.
 ///
-/// Call this before creating servers and clients, and not within a tokio runtime. It sets the global tracer provider, meter provider
-/// and propagator.
+/// Call this before creating servers and clients, and outside of any Tokio runtime. It sets the global tracer provider,
+/// meter provider and propagator.
 ///
 /// # Errors
 ///
@@ -39,7 +39,7 @@ pub fn export(service: &str) -> Result<Option<Exported>, Box<dyn Error + Send + 
         Some(_) => Resource::builder().build(),
         None => Resource::builder().with_service_name(service.to_owned()).build(),
     };
-    // Without one, the HTTP client of the exporters does not start. This fails if there is one.
+    // The exporters' HTTP client needs a crypto provider. Fails if the process already has one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let spans = SpanExporter::builder().with_http().build()?;
     let tracers = SdkTracerProvider::builder().with_resource(resource.clone()).with_batch_exporter(spans).build();
@@ -54,7 +54,7 @@ pub fn export(service: &str) -> Result<Option<Exported>, Box<dyn Error + Send + 
 
 impl Drop for Exported {
     fn drop(&mut self) {
-        // A collector that is not available must not keep the process from ending in order.
+        // A collector that is not available must not keep the process from shutting down cleanly.
         let _ = (self.tracers.shutdown(), self.meters.shutdown());
     }
 }

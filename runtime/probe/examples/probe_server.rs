@@ -93,7 +93,7 @@ async fn record_body(request: axum::extract::Request, next: axum::middleware::Ne
     next.run(axum::extract::Request::from_parts(head, body.into())).await
 }
 
-/// Not really a server: it answers every request with the same result, which no revision accepts for a list.
+/// Not really a server: it answers all requests but `initialize` with the same result, which fits no revision's lists.
 fn broken() -> std::io::Result<()> {
     for line in std::io::stdin().lines() {
         let message: serde_json::Value = serde_json::from_str(&line?)?;
@@ -112,7 +112,7 @@ fn broken() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Clears the clipboard and the screen, changes the direction of text, and runs workflow commands.
+/// Overwrites the clipboard, clears the screen, changes the direction of text, and runs workflow commands.
 const HOSTILE: &str = "\u{1b}]52;c;eA==\u{7}\u{1b}[2J\u{9b}31m\u{202e}\u{200b}\r\nFAKE\n::error::x\n ::y ##[z]";
 
 /// Every text from this server is hostile.

@@ -29,7 +29,7 @@ impl Answers {
         Ok(Self(Arc::new(Mutex::new(State { answers, used: HashSet::new(), failure: None }))))
     }
 
-    /// Lets a client answer questions. Without answers, it does not declare that it can.
+    /// Lets a client answer questions. Without answers, the client does not declare elicitation.
     pub(crate) fn prepare(&self, client: ClientBuilder) -> ClientBuilder {
         if self.state().answers.is_empty() {
             return client;

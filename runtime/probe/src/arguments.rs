@@ -44,7 +44,7 @@ pub(crate) fn check_names(option: &str, pairs: &[(String, String)]) -> Result<()
     }
 }
 
-/// Reads values. A value whose type the schema does not say is JSON if it can be read as JSON, and otherwise a string.
+/// Reads values. If the schema gives no type, a value is JSON if it can be read as JSON, and otherwise a string.
 /// Numbers keep their digits.
 pub(crate) fn typed(
     recipient: Recipient<'_>,
@@ -136,7 +136,7 @@ fn types(schema: JsonRef<'_>, root: JsonRef<'_>, depth: usize) -> Option<Vec<&'s
     let named = schema.get("type").and_then(JsonRef::as_str).into_iter();
     let named: Vec<_> = named.chain(list("type").filter_map(JsonRef::as_str)).collect();
     if !named.is_empty() {
-        // An unknown type may be any.
+        // An unknown type sets no limit.
         limits.extend(named.iter().map(|name| in_words(name)).collect::<Option<Vec<_>>>());
     }
     if let Some(constants) = schema.get("enum").filter(|constants| constants.is_array()) {
@@ -225,7 +225,7 @@ mod tests {
             (json!({ "allOf": [{ "type": ["string", "number"] }, { "type": "string" }] }), "1", Ok(json!("1"))),
             (json!({ "allOf": [{ "type": "number" }, { "type": "integer" }] }), "1.5", Err("an integer")),
             (json!({ "$ref": "#/$defs/text" }), "1", Ok(json!("1"))),
-            // Nothing limits the type.
+            // The schema sets no limit on the type.
             (json!({}), "1", Ok(json!(1))),
             (json!({}), "a", Ok(json!("a"))),
             (json!({ "anyOf": [string(), {}] }), "1", Ok(json!(1))),

@@ -36,14 +36,14 @@ pub(crate) enum Failure {
     Unauthorized { server: String },
     #[error("no response within {limit:?} ({activity}); set a longer --timeout{output}")]
     Timeout { limit: Duration, activity: String, output: ServerOutput },
-    /// The server failed by itself.
+    /// The server exited with an error, and not because of a signal from this command.
     #[error("the server ended: {0}")]
     Exited(ExitStatus),
     #[error("ended by signal {0}")]
     Signal(i32),
     #[error("{method}: the server responded with error {}: {}", error.code.0, error.message)]
     Response { method: String, error: ErrorObject },
-    /// A tool failed. Its result was written.
+    /// A tool failed. Its result has been printed already.
     #[error("the tool `{0}` failed")]
     Tool(String),
     /// Messages did not match the schema. Each of them has been reported already.
@@ -67,14 +67,14 @@ impl Failure {
         }
     }
 
-    /// `why` need not repeat the URL.
+    /// Removes the URL from `why`, because the message already names the server.
     pub(crate) fn connect(server: &str, why: &str) -> Failure {
         let why =
             ["", "/"].iter().fold(why.to_owned(), |why, end| why.replace(&format!(" for url ({server}{end})"), ""));
         Failure::Connect { server: server.to_owned(), why }
     }
 
-    /// Merges a failure with the same cause. Returns whether it has the same cause.
+    /// Merges another failure if it has the same cause. Returns whether it does.
     pub(crate) fn merge(&mut self, other: &Failure) -> bool {
         let (method, other) = match (self, other) {
             (Failure::Response { method, error }, Failure::Response { method: other, error: same })

@@ -48,7 +48,7 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// If the reader closes the pipe early, that is not an error.
+/// Writes to standard output. It is not an error if the reader closes the pipe early.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -57,10 +57,10 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// The order of object members in JSON.
+/// The order in which JSON shows the members of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// As they arrived.
+    /// As in the server's JSON.
     Kept,
     /// By name.
     Alphabetical,
@@ -170,7 +170,7 @@ fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{e0000}'..='\u{e007f}' | '\u{feff}')
 }
 
-/// Shows on standard error, if that is a terminal, that something takes a while.
+/// A progress display on standard error, hidden unless that is a terminal.
 #[derive(Clone, Debug)]
 pub(crate) struct Activity {
     bar: ProgressBar,
@@ -201,7 +201,7 @@ impl Activity {
         Activity { bar: ProgressBar::hidden(), current: Arc::default() }
     }
 
-    /// Writes a line to standard error, above what is shown. Standard output may be the connection of `watch`.
+    /// Writes a line to standard error, above the progress display. Standard output may carry the messages of `watch`.
     #[cfg(feature = "login")]
     pub(crate) fn print(&self, text: &str) {
         self.bar.suspend(|| eprintln!("{text}"));

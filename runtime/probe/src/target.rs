@@ -30,7 +30,7 @@ pub(crate) enum Server<'a> {
 }
 
 impl Target {
-    /// `activity` shows a login.
+    /// Returns how to reach the server. During a login, `activity` shows the address of the page.
     #[cfg_attr(not(feature = "login"), allow(unused_variables, reason = "only a login uses it"))]
     pub(crate) fn server(&self, activity: &Activity) -> Result<Server<'_>, Failure> {
         if let Some(url) = &self.url {

@@ -181,7 +181,7 @@ const CASES: &[(&str, Case)] = &[
             err: &[" speaks revision 2026-07-28, not 2025-06-18"],
         },
     ),
-    // The tool's schema decides what an argument is.
+    // The tool's schema decides the type of an argument.
     (
         "none",
         Case {
@@ -234,7 +234,7 @@ fn says_what_is_wrong_and_keeps_what_is_right() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// `mcpgen` reads what is right in the snapshot of a server whose lists do not match the schema.
+/// `mcpgen` reads the valid items in the snapshot of a server whose lists do not match the schema.
 #[test]
 fn snapshots_of_invalid_lists_can_be_used() {
     let answer = run(&["snapshot", "--", &server(), "--faulty", "invalid-items"]);

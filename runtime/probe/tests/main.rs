@@ -395,7 +395,7 @@ const MODERN: [&str; 8] = [
 
 #[test]
 fn watch_shows_the_revision_and_the_result_type_of_each_message() {
-    // A server that writes its messages when the first request has arrived.
+    // A server that writes its messages once all three messages of the client have arrived.
     let server: String =
         modern().iter().filter(|(sender, _)| *sender == "server").map(|(_, it)| format!("{it}\n")).collect();
     let client: Vec<_> = modern().into_iter().filter(|(sender, _)| *sender == "client").map(|(_, it)| it).collect();
@@ -430,7 +430,7 @@ fn trace_reads_captured_logs() {
         }
         assert_eq!((answer.code, answer.err.as_str()), (Some(1), "error: 1 invalid message\n"), "{log}");
     }
-    // What `watch --full` has written is read again.
+    // The output of `watch --full` is itself a log that `trace` can read.
     let hidden = json!({ "note": "a\u{200b}\u{feff} ##[b]" });
     let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": hidden });
     let path = file.to_str().expect("UTF-8");

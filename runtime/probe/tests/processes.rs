@@ -124,7 +124,7 @@ fn a_second_signal_ends_a_command_at_once() {
     }
 }
 
-/// Sends a signal while a tool runs, and returns what the server has recorded.
+/// Sends a signal while a tool runs, and waits until the server has recorded `expected`.
 fn stop_a_call(revision: &str, over_http: bool, expected: &str) {
     let what = format!("{revision}, over HTTP: {over_http}");
     let home = tempfile::tempdir().expect("a folder");

@@ -179,7 +179,7 @@ fn changes_of_published_servers_are_judged_as_a_knowing_person_would() {
     }
 }
 
-/// A running server, until it is dropped.
+/// A server that is killed when this is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -230,7 +230,7 @@ fn each_command_falls_back_to_http_sse() {
     assert!(log.contains("(the server supports only HTTP+SSE)") && !log.contains("invalid"), "{log}");
 }
 
-/// Each message of a published server matches the schema.
+/// All messages of published servers match the schema.
 #[test]
 fn watch_finds_nothing_wrong_with_published_servers() {
     for (server, arguments) in SERVERS {

@@ -55,7 +55,7 @@ impl Published {
             Change::Resources => Self::Resources,
             Change::Resource(uri) => Self::Resource(uri.clone()),
             Change::Task(id) => Self::Task(id.clone()),
-            // A kind that this version does not know.
+            // A kind of change that this version does not know.
             _ => Self::Unknown,
         }
     }
@@ -91,7 +91,7 @@ impl Changes {
         result
     }
 
-    /// If a change was not published, tells all replicas.
+    /// If a change could not be published, tells all replicas that they have missed something.
     pub(crate) async fn repair(&self) -> Result<(), StoreError> {
         if self.has_failed.swap(false, Ordering::SeqCst)
             && let Err(error) = self.append(&Published::Unknown).await
@@ -175,7 +175,7 @@ impl Changes {
                 let replica: Option<String> = entry.get("replica");
                 if replica.as_ref() != Some(&self.replica.id) {
                     let change: Option<String> = entry.get("change");
-                    // Another version of the crate may publish other kinds.
+                    // Another version of the crate may publish other kinds of changes.
                     let change = change.and_then(|change| serde_json::from_str(&change).ok());
                     self.send(change.unwrap_or(Published::Unknown).event());
                 }

@@ -1,4 +1,4 @@
-//! The connection for commands that do not block.
+//! The shared connection, and new ones for commands that block or subscribe.
 
 use std::time::Duration;
 

@@ -33,7 +33,7 @@ pub enum Unavailable {
     ResponseFailed,
 }
 
-/// Options with which Redis cannot be used.
+/// Why Redis cannot be used with these options.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidOptions {
@@ -60,7 +60,7 @@ impl From<Unavailable> for StoreError {
     }
 }
 
-/// Redis is full once it has reached `maxmemory` and may not evict keys.
+/// Converts an error. Redis reports `OOM` once it has reached `maxmemory` and may not evict keys.
 pub(crate) fn redis_error(error: RedisError) -> StoreError {
     match (error.kind(), error.code()) {
         (_, Some("OOM")) => StoreError::full(),

@@ -1,4 +1,4 @@
-//! All of a server's shared state on Redis, with one call.
+//! Keeps all of a server's shared state on Redis, with one call.
 
 use std::future::Future;
 

@@ -17,8 +17,8 @@ pub struct RedisOptions {
     pub root_certificates: Option<Vec<u8>>,
     /// How long an operation may take. Defaults to 2 seconds.
     pub timeout: Duration,
-    /// After this time without renewing its lease, a replica counts as dead. Leases are renewed three times as often.
-    /// Defaults to 3 seconds.
+    /// After this time without renewing its lease, a replica counts as dead. A replica renews its lease three times in
+    /// this time. Defaults to 3 seconds.
     pub lease: Duration,
     /// Maximum number of sessions. Defaults to 1,000,000.
     pub max_sessions: usize,
@@ -32,7 +32,7 @@ pub struct RedisOptions {
     pub max_session_bytes: usize,
     /// Maximum number of tasks per owner. Defaults to 1,000.
     pub max_tasks_per_owner: usize,
-    /// How many changes a replica may lag before it misses some. Defaults to 10,000.
+    /// How many changes a replica may lag behind before it misses some. Defaults to 10,000.
     pub max_changes: usize,
     /// Maximum number of forwarded requests that a replica handles at once. Defaults to 10,000.
     pub max_exchanges: usize,

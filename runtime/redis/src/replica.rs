@@ -20,7 +20,7 @@ pub(crate) struct Replica {
     pub(crate) renewals: Renewals,
     lease: Mutex<Lease>,
     has_left: AtomicBool,
-    /// Orders commands that create and delete the lease.
+    /// Keeps a renewal in flight from writing the lease again after it was deleted.
     writing: tokio::sync::Mutex<()>,
 }
 

@@ -11,14 +11,14 @@ use crate::replica::{LazyScript, Replica, millis, random, script};
 
 static KEYS: LazyScript = script!("request_state_keys");
 
-/// How many renewals of the lease it takes until all replicas know a new key.
+/// How many lease durations to wait until all replicas know a new key.
 const GRACE: u64 = 3;
 
 /// Keys of request states.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestStateKeys {
-    /// The key that signs, and verifies as well.
+    /// The key that signs. It also verifies.
     pub signing: [u8; SHORTEST_KEY],
     /// Keys that only verify: older ones, and one that will sign soon.
     pub others: Vec<[u8; SHORTEST_KEY]>,

@@ -65,7 +65,7 @@ impl RedisStores {
     ///
     /// # Errors
     ///
-    /// Fails if the URL is invalid, or if Redis is unavailable or older than version 7.
+    /// Fails if the options are invalid, or if Redis is unavailable. Does not check that Redis is version 7 or newer.
     pub async fn connect(options: RedisOptions) -> Result<Self, StoreError> {
         let replica = Arc::new(Replica::connect(options).await?);
         replica.create_floor().await?;
@@ -114,7 +114,7 @@ impl RedisStores {
         let keys = self.request_state_keys().await?;
         let Shared { replica, codecs, .. } = &*self.0.shared;
         let codec = RequestStateCodec::new(keys.signing, replica.options.request_state_lifetime);
-        // Does not keep the background tasks running.
+        // Holds only the replica, so that the codec does not keep the background tasks running.
         let guard = UsedStates(Arc::clone(replica));
         let codec = codec.map_err(StoreError::corrupt)?.with_replay_guard(guard);
         keys.apply(&codec);

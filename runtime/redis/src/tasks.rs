@@ -109,7 +109,7 @@ impl Replica {
         Ok(!self.is_alive(&found.runner).await? && self.can_tell_deaths())
     }
 
-    /// Starts over if the task was changed meanwhile.
+    /// Applies a change to a task. Starts over if the task was changed meanwhile.
     async fn apply(&self, id: &str, change: &TaskChange) -> Result<Option<StoredTask>, StoreError> {
         for attempt in 0..ATTEMPTS {
             let Some(Found { version, mut task, .. }) = self.read_task(id).await? else { return Ok(None) };

@@ -101,7 +101,7 @@ fn print<'a>(kind: &str, names: impl Iterator<Item = &'a str>) {
     names.for_each(|name| println!("{kind}: {name}"));
 }
 
-/// Servers need not support every list, so a failure is printed and the list counts as empty.
+/// A list that fails counts as empty. The error is printed, unless the server just does not support the list.
 fn or_report<T>(what: &str, list: Result<Vec<T>, CallError>) -> Vec<T> {
     list.unwrap_or_else(|error| {
         let is_unsupported = match &error {

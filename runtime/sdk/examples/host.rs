@@ -67,7 +67,7 @@ impl Host {
         self.input.lock().await.next_line().await.ok()?
     }
 
-    /// Connects to a server, and again a second after the connection has ended.
+    /// Connects to a server, and again a second after the attempt has failed or the connection has ended.
     async fn supervise(self: Arc<Self>, name: String, server: ServerConfig) {
         loop {
             match self.connect(&name, &server).await {
@@ -108,7 +108,7 @@ impl Host {
         })
     }
 
-    /// Server names make tool names unique.
+    /// Prefixes each tool's name with its server's name, because two servers may have a tool of the same name.
     async fn tools(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (name, client) in &*self.clients.lock().await {

@@ -1,4 +1,4 @@
-//! A server of skills, and a client that loads them. Serves the folder given as argument, or a skill from this program.
+//! A server of skills, and a client that loads them. Serves the folder given as an argument, or a built-in skill.
 //!
 //! ```sh
 //! cargo run --example skills --features skills -- path/to/skills
@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let client = Client::builder("reader", "0.1.0").connect(here.0, here.1).await?;
     for entry in client.skills().await? {
         println!("{}: {}", entry.frontmatter.name, entry.frontmatter.description);
-        // Nothing was read so far. A real client asks the user before the model acts on a skill.
+        // No file has been read so far. A real client asks the user before the model acts on a skill.
         let skill = client.load_skill(&entry).await?;
         println!("  {} ({} bytes)", skill.entry.uri, skill.text.len());
         let root = entry.uri.trim_end_matches("/SKILL.md");

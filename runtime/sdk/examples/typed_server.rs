@@ -55,7 +55,7 @@ async fn serve_http(_: &str, _: LocalInfo, _: Router) -> std::io::Result<()> {
     Err(std::io::Error::other("built without the feature http-server"))
 }
 
-/// Runs the tools that work alike in every revision, and returns their text.
+/// Runs a tool that works the same way in every revision, and returns its text.
 async fn tool(context: &Context, name: &str, arguments: &JsonObject) -> Result<String, ErrorObject> {
     match name {
         "echo" => string(arguments, "message"),

@@ -23,12 +23,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`guide`] has complete programs: a server, a client, and what production needs. The page of [`server`] lists methods
-//! by task. [Tools](ServerBuilder::tool) can take their arguments as Rust types.
+//! [`guide`] has complete programs: a server, a client, a host and more. The page of [`server`] lists methods by
+//! purpose. [Tools](ServerBuilder::tool) can take their arguments as Rust types.
 //!
 //! # Typed handlers
 //!
-//! One level down, a server is a [`Router`] with a handler per request type, and a client calls methods by the same
+//! One level down, a server is a [`Router`] with a handler per request type, and a client calls methods with the same
 //! types. Use this for messages that [`Server`] and [`Client`] have no methods for:
 //! ```
 //! use mcpgen_sdk::prelude::*;

@@ -1,6 +1,6 @@
 //! Spans of `tracing`: the method of each request, and its tool, prompt or resource.
 //!
-//! This test is alone in its process, because `tracing` caches for all threads which spans are enabled.
+//! This test has a process of its own, because `tracing` caches which spans are enabled, for all threads.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};

@@ -218,7 +218,7 @@ impl Builder<'_> {
         self.folder.join(path)
     }
 
-    /// Checks that each `SKILL.md` is in a directory, and that no file has nearly that name or is also a directory.
+    /// Checks that no `SKILL.md` is outside a directory or has the wrong case, and that no file is also a directory.
     fn check_names(&self, roots: &BTreeSet<String>) -> Result<(), FolderError> {
         let invalid =
             |path: &str, reason: &str| Err(FolderError::File { path: self.path(path), reason: reason.to_owned() });

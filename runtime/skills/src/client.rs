@@ -118,8 +118,8 @@ pub trait SkillsClient {
     ///
     /// # Errors
     ///
-    /// Fails if the entry does not list the file, which is then not requested, if the call fails, or if the file does
-    /// not match the entry.
+    /// Fails if the call fails or if the file does not match the entry. If the entry does not list the file, fails
+    /// without requesting it.
     fn read_skill_file(
         &self,
         skill: &LoadedSkill,
@@ -203,7 +203,7 @@ impl<S: RequestService + Sync> SkillsClient for Client<S> {
 /// Checks that the server has skills and, with `directories`, that it lists directories.
 async fn require_skills<S: RequestService + Sync>(client: &Client<S>, directories: bool) -> Result<(), SkillError> {
     if client.peer().peer_info().is_none() {
-        // A client that knew the server's revision may not have requested its capabilities yet.
+        // A client that knew the revision in advance may not have received the server's capabilities yet.
         client.ping().await?;
     }
     let invalid = |error: mcpgen_types::ErrorObject| mcpgen_runtime::peer::CallError::Invalid(error.to_string().into());

@@ -55,7 +55,7 @@ pub enum FolderError {
 }
 
 impl FolderError {
-    /// The files exceed [`MAX_TOTAL_BYTES`](super::limits::MAX_TOTAL_BYTES).
+    /// Creates the error for files that exceed [`MAX_TOTAL_BYTES`](super::limits::MAX_TOTAL_BYTES).
     pub(super) fn too_large(path: PathBuf) -> Self {
         let reason = "the files have more than 256 MiB in total; serve fewer skills, or move large files elsewhere";
         Self::Limit { path, reason: reason.to_owned() }

@@ -6,8 +6,8 @@ use mcpgen_types::ext::skills::SkillsExtensionCapability;
 /// The extension `io.modelcontextprotocol/skills`, declared by servers.
 ///
 /// [`ServeSkills::skills`](crate::ServeSkills::skills) declares it. A client reads a server's settings with
-/// [`Peer::extension`](mcpgen_mcp::protocol::PeerExt::extension). Clients do not declare it; servers respond to all
-/// clients.
+/// [`Peer::extension`](mcpgen_mcp::protocol::PeerExt::extension). Clients do not declare the extension; servers
+/// respond to all clients.
 #[derive(Clone, Copy, Debug)]
 pub struct SkillsExtension(());
 

@@ -17,7 +17,7 @@ const MAX_ENTRIES: usize = 100_000;
 /// Files and directories by path, with `/` as the separator.
 #[derive(Default)]
 pub(super) struct Found {
-    /// Files in skills, with their contents, and files with nearly the name `SKILL.md`.
+    /// Files in skills, and files whose names differ from `SKILL.md` at most in case, with their contents.
     pub(super) files: BTreeMap<String, Vec<u8>>,
     pub(super) directories: BTreeSet<String>,
 }

@@ -26,10 +26,10 @@ use crate::extension::SkillsExtension;
 use crate::mime::DIRECTORY;
 use crate::verify;
 
-/// A page ends after the entry that exceeds this number of files, which bounds its size.
+/// Bounds the size of a page: it ends with the entry whose files bring the total above this number.
 const MAX_FILES_ON_PAGE: usize = 2048;
 
-/// What a server serves. The files are resources as well.
+/// The skills of a server. Their files are also registered as resources.
 struct Served(RwLock<Arc<Skills>>);
 
 /// Skill methods of [`ServerBuilder`].
@@ -68,7 +68,7 @@ impl<S: Clone + Send + Sync + 'static> ServeSkills for ServerBuilder<S> {
     }
 }
 
-/// Adds skills to a server under construction. Declares the extension with the first ones.
+/// Adds skills to a server under construction. The first call also declares the extension.
 fn serve(setup: &mut ServerSetup, skills: Skills) -> Result<(), DefinitionError> {
     let before = setup.extensions_mut().remove::<Arc<Served>>();
     if before.is_none() {

@@ -2,10 +2,10 @@
 
 /// Every skill has this file.
 pub(crate) const SKILL_FILE: &str = "SKILL.md";
-/// The start of all URIs that a server gives its skills.
+/// The prefix of all URIs that a server gives its skills.
 const SCHEME: &str = "skill://";
 
-/// The path uses `/` as the separator.
+/// The URI of a file or directory. The path uses `/` as the separator.
 pub(super) fn of_path(path: &str) -> String {
     let mut uri = SCHEME.to_owned();
     encode(path, &mut uri);

@@ -82,7 +82,7 @@ pub(crate) fn check_frontmatter(skill: &Skill, text: &str) -> Result<(), SkillEr
 }
 
 /// Returns whether two entries of a skill have the same files with the same digests. If not, an approval of one does
-/// not apply to the other. Generated content is never the same.
+/// not apply to the other. Generated content never counts as the same.
 ///
 /// ```
 /// use mcpgen_sdk::skills::{Skills, is_same_content};

@@ -1,6 +1,6 @@
-//! Converts YAML to JSON by the core schema of YAML 1.2.
+//! Converts YAML to JSON according to the core schema of YAML 1.2.
 //!
-//! Clients compare the front matter that a server lists with the one they read, so both must resolve scalars alike.
+//! Clients compare the front matter that a server lists with what they read, so both sides must resolve scalars alike.
 //! That rules out serde-saphyr: releases that support our minimum Rust version read `1_000` and `0b11` as numbers,
 //! accept unknown tags and refuse `!!int 5`.
 
@@ -197,7 +197,7 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> Result<V
     if is_kind { Ok(value) } else { Err(format!("{text:?} does not match its tag {tag}")) }
 }
 
-/// Resolves a plain scalar by YAML's core schema.
+/// Resolves a plain scalar according to YAML's core schema.
 fn plain(text: &str) -> Result<Value, String> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Ok(Value::Null),

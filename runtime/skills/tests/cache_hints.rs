@@ -1,4 +1,4 @@
-//! Results without cache hints, which servers of skills may leave out, are accepted even by strict clients.
+//! Servers of skills may leave out cache hints. Even strict clients accept such results.
 
 use mcpgen_mcp::client::lenient::{DecodePolicy, decode};
 use mcpgen_types::Json;

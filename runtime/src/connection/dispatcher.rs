@@ -335,7 +335,7 @@ impl<S: RequestService> Dispatcher<S> {
     }
 }
 
-/// Splits a message into its head and its undecoded params or result, with the method name shared with the router.
+/// Splits a message into its head and its undecoded params or result. Shares the method name with the router.
 fn parts<'m>(envelope: Envelope<'m>, router: &Router) -> (Head, Option<Cursor<'m>>) {
     match envelope {
         Envelope::Request { id, method, params } => {

@@ -52,7 +52,7 @@ pub(super) fn handle<'a, S: RequestService>(
                 () = context.cancelled() => None,
                 limit = super::limits::expired(limit) => Some(Err(errors::timed_out(limit))),
             }
-            // Drop the handler here: it may hold what `finish` waits for, and its destructor may panic.
+            // The handler is dropped here: it may hold the lock that `end_reports` needs, and may panic when dropped.
         };
         let handled = operation.run(pin!(AssertUnwindSafe(handled).catch_unwind())).await;
         context.end_reports().await;

@@ -18,7 +18,7 @@ pub(super) struct InlinePoll {
     spawn_next: usize,
 }
 
-/// How long the first poll may take.
+/// How long a poll may take before it counts as slow.
 const QUICK: Duration = Duration::from_millis(1);
 /// How many futures get a task right away after a poll that took longer than [`QUICK`].
 const SPAWN_AFTER_SLOW: usize = 64;

@@ -19,13 +19,13 @@ pub struct Limits {
     pub memory: usize,
     /// Maximum number of queued requests. More are rejected. Defaults to 16,384.
     pub queued_requests: usize,
-    /// Maximum memory of all queued requests, in bytes: their text and its index. More are rejected. Defaults to 64
-    /// MiB.
+    /// Maximum memory of all queued requests, in bytes: their text and its index. Further requests are rejected.
+    /// Defaults to 64 MiB.
     pub queued_request_bytes: usize,
     /// Maximum number of notifications that wait for their handlers. More are dropped with a warning. Defaults to 1024.
     pub queued_notifications: usize,
-    /// Maximum memory of the params of all queued notifications, in bytes: their text and its index. More are dropped
-    /// with a warning, but a single notification may be larger. Defaults to 16 MiB.
+    /// Maximum memory of the params of all queued notifications, in bytes: their text and its index. Further ones
+    /// are dropped with a warning, but a single notification may be larger. Defaults to 16 MiB.
     pub queued_notification_bytes: usize,
     /// Maximum number of running [long-lived](crate::protocol::Rules::long_lived) requests, such as subscriptions. More
     /// are rejected. They do not count toward `in_flight`, and `handler_timeout` does not apply to them. Defaults to
@@ -52,7 +52,7 @@ pub struct Limits {
     /// task that makes a call, the two wait for each other until the limit passes. Defaults to 1 second.
     pub notification_wait: Option<Duration>,
     /// How long running requests, queued notifications and writing may take to finish after the connection stops
-    /// reading. Writing gets at least one second. Defaults to 10 seconds.
+    /// reading. Writing gets at least one second, or all of a shorter timeout. Defaults to 10 seconds.
     pub drain_timeout: Duration,
 }
 

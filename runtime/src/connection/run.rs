@@ -180,7 +180,7 @@ impl<S> fmt::Debug for Connection<S> {
     }
 }
 
-/// How many messages to read in a row before looking for finished requests and disconnection.
+/// How many messages to read in a row before checking for finished requests and disconnection.
 const IN_A_ROW: u32 = 16;
 
 /// Time left for writing when the handlers have used up [`Limits::drain_timeout`].

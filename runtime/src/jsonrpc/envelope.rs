@@ -1,4 +1,4 @@
-//! Incoming frames: a JSON-RPC message or, in revision 2025-03-26, a batch of messages.
+//! Incoming frames: a JSON-RPC message or, if the protocol allows it, a batch of messages.
 //!
 //! The text is scanned once. Messages borrow from the document; params and results are decoded later, when their types
 //! are known.
@@ -55,8 +55,8 @@ pub enum Envelope<'a> {
 pub struct Invalid {
     /// The ID for the error response: the request's ID if it could be read, otherwise null.
     pub id: ErrorId,
-    /// The pending request, if the input is an invalid response. It gets no error response: the peer would match the ID
-    /// with one of its own requests.
+    /// The pending request, if the input is an invalid response. Such a response gets no error response: the peer would
+    /// match the ID with one of its own requests.
     pub response_to: Option<RequestId>,
     /// The error. Its code is [`ErrorCode::PARSE_ERROR`] if the input is not JSON, and
     /// [`ErrorCode::INVALID_REQUEST`] if it is JSON but not a message.
@@ -84,8 +84,8 @@ impl<'a> Frame<'a> {
 
     /// Reads a frame.
     ///
-    /// Batches are accepted in any revision. Only the caller knows the revision, and must reject batches where they are
-    /// not supported.
+    /// Batches are always accepted. Only the caller knows whether the protocol allows them, and must reject them if it
+    /// does not.
     ///
     /// # Errors
     ///

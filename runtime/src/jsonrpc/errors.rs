@@ -76,7 +76,7 @@ pub fn ended() -> ErrorObject {
 /// The code of [`ended`], as in the official SDKs.
 pub const CONNECTION_CLOSED: i64 = -32000;
 
-/// Returns the error for a request that would exceed a limit of this side. The same request may succeed later.
+/// Returns the error for a request that would exceed a limit on this side. The same request may succeed later.
 #[must_use]
 pub fn busy() -> ErrorObject {
     limit_exceeded("too many requests; try again later")

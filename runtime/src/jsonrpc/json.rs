@@ -7,7 +7,7 @@ use mcpgen_types::codec::{Cursor, Document};
 use mcpgen_types::{Json, Params};
 use serde::{Serialize, de::DeserializeOwned};
 
-/// Decodes a value. An absent value is decoded like an empty object.
+/// Decodes a value. An absent value is decoded like `null`.
 ///
 /// # Errors
 ///
@@ -134,7 +134,7 @@ impl<'a> Edit<'a> {
         let is_empty = object.members().is_ok_and(|mut members| members.next().is_none());
         let is_first = is_empty && !self.changes.iter().any(|(at, _)| at.start == start + 1);
         let comma = if is_first { "" } else { "," };
-        // New members are inserted at the start in reverse order, so each is followed by a comma.
+        // New members are inserted at the start in reverse order, so each needs a comma unless it ends up last.
         self.changes.insert(0, (start + 1..start + 1, format!("{}:{value}{comma}", serde_json::Value::from(name))));
     }
 

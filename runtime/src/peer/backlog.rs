@@ -22,7 +22,7 @@ pub(crate) struct Backlog {
 struct Current {
     method: Cow<'static, str>,
     since: Instant,
-    /// Whether the handler that takes too long was logged.
+    /// Whether a warning about this slow handler was logged.
     is_reported: bool,
 }
 
@@ -64,13 +64,13 @@ impl Backlog {
     /// Waits, for at most `limit`, until all notifications received before the mark are handled. After the limit, logs
     /// the slow notification.
     ///
-    /// Returns at once in a notification handler of the same connection, which would wait for itself.
+    /// Returns at once in a notification handler of the same connection, which would otherwise wait for itself.
     pub(crate) async fn wait(&self, connection: usize, mark: Mark, limit: Option<Duration>) {
         if HANDLES.try_with(|handled| *handled == connection).unwrap_or(false) {
             return;
         }
         let started = self.current.lock().as_ref().map_or_else(Instant::now, |current| current.since);
-        // A slow handler delays only messages that arrive within the limit.
+        // The limit counts from the start of the handler, so that a slow one does not delay each later message again.
         let end = limit.and_then(|limit| started.checked_add(limit));
         loop {
             let mut has_handled = std::pin::pin!(self.has_handled.notified());

@@ -141,8 +141,8 @@ impl<T: 'static> RequestBuilder<T> {
         &self.id
     }
 
-    /// Sets how long to wait for the response or the next progress report. `None` means no limit. The clock stops while
-    /// a client handles a request from the server, such as a question to the user.
+    /// Sets how long to wait for the response or the next progress report. `None` means no limit. With
+    /// `Rules::pauses_timeouts`, the clock stops while this side handles a request, such as a question to the user.
     pub fn idle_timeout(mut self, idle_timeout: impl Into<Option<Duration>>) -> Self {
         self.idle_timeout = idle_timeout.into();
         self

@@ -65,8 +65,8 @@ pub(super) struct PeerState {
 }
 
 impl Context {
-    /// Returns the peer. What you send with it belongs to this message: it reaches the same client, and fails if the
-    /// protocol forbids it here. To keep a peer for longer than the message, use
+    /// Returns the peer. Messages sent with it belong to this message: they reach the same client, and fail if the
+    /// protocol forbids them here. To keep a peer for longer than the message, use
     /// [`of_connection`](Peer::of_connection).
     #[must_use]
     pub fn peer(&self) -> Peer {
@@ -356,8 +356,8 @@ impl Context {
         }
     }
 
-    /// Waits until the response is in the outbox, so that later messages follow it, or the peer is disconnected. A
-    /// notification has no response, so its context waits for the disconnection.
+    /// Waits until the response is in the outbox, so that later messages follow it, or the peer is disconnected. For
+    /// a notification, which has no response, waits for the disconnection.
     pub async fn responded(&self) {
         let peer = self.peer();
         tokio::select! {

@@ -46,7 +46,7 @@ impl ReportQueue {
     }
 
     fn push(&self, report: Json) {
-        // A larger report is accepted if no other is queued.
+        // A report larger than the queue is accepted if no other is queued.
         let size = u32::try_from(report.owned_bytes().clamp(1, REPORT_BYTES)).unwrap_or(u32::MAX);
         if let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(size) {
             let _ = self.reports.try_send((report, room));

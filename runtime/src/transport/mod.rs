@@ -1,7 +1,7 @@
 //! Transports: streams of incoming messages and sinks for outgoing ones.
 //!
-//! A transport is a stream of [`Inbound`] messages and a sink for [`Outbound`] ones. Every transport here, Streamable
-//! HTTP included, is built from these two and nothing else.
+//! A transport is a stream of [`Inbound`] messages and a sink for [`Outbound`] ones. All transports in this workspace,
+//! Streamable HTTP included, are built from these two and nothing else.
 //!
 //! # Writing a transport
 //!

@@ -6,8 +6,8 @@ use std::sync::Arc;
 /// The name of the authenticated user or service that sent a message.
 ///
 /// A transport or an authentication layer attaches it to the [extensions](super::Inbound::extensions) of a message, or
-/// of the HTTP request. Handlers read it with [`Context::principal`](crate::Context::principal). By default it owns the
-/// sessions, tasks and request state that it creates, and has its own rate limit.
+/// of the HTTP request. Handlers read it with [`Context::principal`](crate::Context::principal). By default, a
+/// principal owns the sessions, tasks and request state that it creates, and has its own rate limit.
 ///
 /// The name must be unique across all identity issuers that the server accepts. Never derive it from data that the
 /// client can choose.

@@ -51,7 +51,7 @@ enum Id {
 }
 
 impl Scanner {
-    /// Returns the message's identity as soon as it is certain, which may be before its end.
+    /// Returns the message's identity as soon as it is certain, which may be before the message ends.
     pub(crate) fn scan(&mut self, mut bytes: &[u8]) -> Option<Skipped> {
         while let Some(&byte) = bytes.first() {
             let read = match self.state {

@@ -21,7 +21,7 @@ pub enum ReceiveError {
     TooLong {
         /// The limit, in bytes.
         limit: usize,
-        /// What was read of the message.
+        /// What is known about the message.
         message: Skipped,
     },
     /// An outgoing request could not be delivered, or its response could not be received. Other requests are

@@ -11,7 +11,7 @@ use super::seam::Outgoing;
 
 /// Creates a sink that passes each outgoing message to a function. The function must not block.
 ///
-/// Use it for transports that queue messages or write them without waiting; others implement [`Outgoing`]. The
+/// Use it for transports that queue messages or write them without waiting; for others, implement [`Outgoing`]. The
 /// function's first error closes the connection.
 pub fn sink<F: FnMut(Outbound) -> io::Result<()> + Send + Unpin + 'static>(send: F) -> FnSink<F> {
     FnSink { send, has_request_streams: false }

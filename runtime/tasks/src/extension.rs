@@ -116,7 +116,7 @@ impl TasksExtension {
         Ok(result.into())
     }
 
-    /// Creates a task on request of a client of 2025-11-25.
+    /// Creates a task at the request of a client of 2025-11-25.
     pub(super) async fn create_requested(
         &self,
         context: Context,

@@ -75,8 +75,8 @@ impl Tasks {
 
     /// Adds handlers for the `tasks/*` requests.
     ///
-    /// They do not return `GetTaskResult` and the like: a store holds a `Task`, which encodes as those results, and the
-    /// outcome as JSON.
+    /// They do not return `GetTaskResult` and the like: a stored `Task` encodes to the same JSON as those results, and
+    /// a stored outcome is JSON already.
     pub(super) fn add_task_requests(&self, router: Router) -> Router {
         let [get, result, cancel, list] = [(); 4].map(|()| self.clone());
         router

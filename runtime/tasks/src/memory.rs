@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use super::store::{StoredTask, TaskChange, TaskStore};
 use mcpgen_mcp::expiring_map::ExpiringMap;
 
-/// Stores tasks in memory, up to a number in total and per owner. Defaults to 10,000 tasks, and 1,000 per owner.
+/// Stores tasks in memory. The number of tasks is limited in total and per owner, by default to 10,000 and 1,000.
 #[derive(Debug)]
 pub struct InMemoryTaskStore(Mutex<ExpiringMap<String, StoredTask, Timestamp, String>>);
 

@@ -61,7 +61,7 @@ impl TaskRounds {
         }
     }
 
-    /// Runs the request, and again after each input of the client, until there is a result.
+    /// Runs the request, and runs it again after each input from the client, until there is a result.
     async fn rounds(&self, context: &Context, run: impl Fn(Context, TaskInput) -> ResponseFuture) -> TaskOutcome {
         let (mut responses, mut state) = (Map::new(), None::<String>);
         loop {
@@ -79,7 +79,7 @@ impl TaskRounds {
     }
 }
 
-/// Ends a round's context, for futures that its handler spawned.
+/// Cancels a round's context when dropped, so that futures spawned by its handler learn that the round is over.
 struct CancelOnDrop(Context);
 
 impl Drop for CancelOnDrop {

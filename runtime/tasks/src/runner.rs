@@ -93,7 +93,7 @@ impl RunningTask {
                 () = self.tasks.ended_elsewhere(&self.id) => Ending::Gone,
                 outcome = run => Ending::Outcome(outcome),
             }
-            // Drop the handler here: it may hold what `finish` waits for, and its destructor may panic.
+            // Drop the handler here: it may hold what `end_reports` waits for, and its destructor may panic.
         };
         let ending = AssertUnwindSafe(ran).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!("a handler panicked");

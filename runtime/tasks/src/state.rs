@@ -77,7 +77,7 @@ impl Default for Tasks {
 
 impl Tasks {
     /// Creates tasks that only their [`Principal`](mcpgen_runtime::transport::Principal) can see. Requests without a
-    /// principal all count as one owner's, so that their senders can see each other's tasks.
+    /// principal all have the same owner, so their senders can see each other's tasks.
     ///
     /// If several clients connect without authentication, create a `Tasks` for each connection, or use
     /// [`owned_by`](Self::owned_by). To share a store, put it in an [`Arc`].

@@ -12,8 +12,8 @@ pub type TaskOutcome = Result<Json, ErrorObject>;
 
 /// Stores tasks. Errors that a store returns reach the peer.
 ///
-/// Processes that share a store can serve the same clients. A process that waits for a task's change, such as a
-/// response to its input request, reads the task every [`poll_interval`](super::TaskLimits). A store outside the
+/// Processes that share a store can serve the same clients. A process that waits for a change to a task, such as a
+/// response to an input request, reads the task every [`poll_interval`](super::TaskLimits). A store outside the
 /// process converts tasks with [`StoredTask::to_json`] and [`StoredTask::from_json`].
 pub trait TaskStore: Send + Sync + 'static {
     /// Stores a new task with a new ID. Once this returns, [`get`](Self::get) must find the task in every process.

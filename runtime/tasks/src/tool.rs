@@ -32,7 +32,7 @@ pub trait TaskToolExt: Sized {
 
     /// Like [`task`](Self::task), but in 2026-07-28 a call becomes a task only once its function calls
     /// [`start_task`](TaskContextExt::start_task). Use this if the function needs input to find out whether there is
-    /// work to do. Until then, it asks for input in the call's results.
+    /// work to do. Until then, it asks for input as in an ordinary call.
     #[must_use]
     fn deferred_task(self, support: TaskSupport) -> Self;
 }
@@ -59,8 +59,8 @@ pub trait TaskContextExt {
     /// Turns the call into a task, if the tool was declared with [`deferred_task`](TaskToolExt::deferred_task) and the
     /// client supports it (2026-07-28). Does nothing in all other calls.
     ///
-    /// The function returns the error with `?`, and then starts over as a task, with the client's earlier input at
-    /// hand. This time, `start_task` returns `Ok`. So call it before you do anything that must happen only once.
+    /// Return the error with `?`. The function then starts over as a task, with the client's earlier input at hand, and
+    /// this time `start_task` returns `Ok`. So call it before you do anything that must happen only once.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl ToolRunner for TaskRunner {
     }
 }
 
-/// Runs a call until its function asks for a task, which it then starts.
+/// Runs a call as usual. If its function asks for a task, runs the call again as one.
 fn run_until_task(extension: TasksExtension, call: ToolInvocation) -> ResponseFuture {
     let deferred = DeferredTask::default();
     let context = call.request_context().attach(deferred.clone());
@@ -140,8 +140,8 @@ fn run_until_task(extension: TasksExtension, call: ToolInvocation) -> ResponseFu
     })
 }
 
-/// Runs the call in a task, which also receives the client's further input. `earlier` is the input from before the
-/// task, by key.
+/// Returns a function that runs the call in a task, where it can ask for more input. `earlier` is the input from before
+/// the task, by key.
 fn in_task(call: ToolInvocation, earlier: Arc<InputByKey>) -> impl Fn(Context, TaskInput) -> ResponseFuture {
     move |context, input| {
         let call = call.clone().with_context(context);

@@ -67,7 +67,7 @@ impl SubscriptionSource for TasksExtension {
 }
 
 impl TasksExtension {
-    /// Watches those of the tasks that exist and belong to the request's sender.
+    /// Watches the tasks that exist and belong to the request's sender. Leaves out all other IDs.
     async fn watch(&self, context: &Context, ids: Vec<String>) -> Result<WatchedTasks, ErrorObject> {
         let mut watched = Vec::new();
         for id in ids {

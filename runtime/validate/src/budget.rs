@@ -44,7 +44,7 @@ thread_local! {
     static METER: Cell<Option<Meter>> = const { Cell::new(None) };
 }
 
-/// How many units are charged between looks at the clock.
+/// How many units are charged between checks of the clock.
 const CLOCK_INTERVAL: u64 = 4096;
 
 impl Budget {

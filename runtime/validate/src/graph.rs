@@ -243,7 +243,7 @@ fn draft_of(dialect: Option<&Value>) -> Result<Draft, SchemaError> {
     }
 }
 
-/// Whether the target is an official metaschema, which `jsonschema` contains.
+/// Whether the target is an official metaschema, which is built into `jsonschema`.
 pub(crate) fn is_metaschema(reference: &str) -> bool {
     reference.starts_with("https://json-schema.org/draft/") || reference.starts_with("http://json-schema.org/draft-0")
 }

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Schemas that refer to other documents are rejected, so nothing is ever fetched. A check may take a few milliseconds
-//! on the caller's thread, and then two seconds on a thread for blocking work.
+//! on the caller's thread. If it needs longer, it starts again on a thread for blocking work, for up to two seconds.
 //!
 //! # Files
 //!

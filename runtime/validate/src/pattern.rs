@@ -37,12 +37,12 @@ pub(crate) fn weight(pattern: &str) -> u64 {
     outer.iter().fold(group.size().saturating_add(1), |sum, group| sum.saturating_add(group.size())).min(LARGEST)
 }
 
-/// How many steps back matching may take if a pattern has look-around or backreferences. Other patterns take linear
+/// Maximum number of backtracking steps for a pattern with look-around or backreferences. Other patterns take linear
 /// time.
 pub(crate) const MAX_BACKTRACKS: u16 = 10_000;
 
-/// Estimates how much look-around and backreferences add to the cost of each part of the text: each step back may read
-/// the rest of the text.
+/// Estimates how much look-around and backreferences add to the cost of each part of the text: each backtracking step
+/// may read the rest of the text.
 pub(crate) fn backtracking(pattern: &str) -> u64 {
     let has_reference =
         |it: &str| it.split('\\').skip(1).any(|after| after.starts_with(|it| matches!(it, '1'..='9' | 'k')));

@@ -20,7 +20,7 @@ use crate::rewrite::rewrite;
 
 pub(crate) struct Schema {
     validator: Validator,
-    /// Whether some pattern needs backtracking, so that a check may end without an outcome.
+    /// Whether some pattern needs backtracking. If so, a check may end without an outcome.
     backtracks: bool,
 }
 
@@ -59,7 +59,7 @@ const MAX_EXPLAINED: u64 = 100_000;
 
 const MAX_ERRORS: usize = 5;
 
-/// Longest error in a message in bytes. Errors quote the value.
+/// Maximum length of an error in bytes. Errors quote the value, which may be long.
 const MAX_ERROR_BYTES: usize = 300;
 
 impl Schema {
@@ -88,7 +88,7 @@ impl Schema {
         }
         match self.check_within(QUICK, &value) {
             Verdict::Unfinished => {
-                // The tree is large, and waiting for other checks may take long.
+                // Free the tree now: it is large, and waiting for other checks may take long.
                 drop(value);
                 self.check_thoroughly(json.clone()).await
             }
@@ -120,7 +120,7 @@ impl Schema {
         }
     }
 
-    /// Lists the first errors of an invalid value. `jsonschema` collects all of them first, so the budget is smaller.
+    /// Lists the first errors of an invalid value. The budget is smaller because `jsonschema` collects all of them.
     fn explain(&self, budget: Budget, value: &Value) -> Verdict {
         let budget = Budget { steps: budget.steps.min(MAX_EXPLAINED), ..budget };
         let errors = budget.run(|| {
@@ -233,7 +233,7 @@ impl SchemaError {
     }
 }
 
-/// How many index entries a tree corresponds to. A document with repeated names has more entries than its tree.
+/// How many index entries the document of a tree has. If it repeats a member's name, it has more.
 fn entries(value: &Value) -> usize {
     match value {
         Value::Array(elements) => 2 + elements.iter().map(entries).sum::<usize>(),

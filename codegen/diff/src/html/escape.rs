@@ -1,4 +1,4 @@
-//! Text in HTML.
+//! Writes text and Markdown as HTML.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// Writes Markdown as text with code spans. Links become their text.
+/// Writes Markdown as HTML that keeps only code spans. Links to Rust items lose their brackets.
 pub fn code_spans(markdown: &str) -> String {
     let mut text = String::new();
     if markdown.matches('`').count() % 2 == 1 {
@@ -34,7 +34,7 @@ pub fn code_spans(markdown: &str) -> String {
         let part = escape(part);
         let _ = if at % 2 == 1 { write!(text, "<code>{part}</code>") } else { write!(text, "{part}") };
     }
-    // `[code]` is a link to an item in Rust.
+    // In rustdoc, code in brackets is a link to a Rust item.
     text.replace("[<code>", "<code>").replace("</code>]", "</code>")
 }
 

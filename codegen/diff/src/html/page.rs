@@ -9,7 +9,7 @@ pub struct Page {
     pub title: String,
     /// The contents of `header`, in HTML.
     pub header: String,
-    /// The links of the navigation: the target and the text.
+    /// The navigation links: the ID of an element on the page, and the text.
     pub navigation: Vec<(String, String)>,
     /// The contents of `main`, in HTML.
     pub main: String,
@@ -21,7 +21,7 @@ pub struct Page {
 pub const STYLE: &str = include_str!("../../assets/page.css");
 
 impl Page {
-    /// Writes the page. Its policy forbids all requests.
+    /// Writes the page. Its Content Security Policy forbids all requests.
     pub fn render(&self) -> String {
         let Page { title, header, main, script, .. } = self;
         let title = escape(title);

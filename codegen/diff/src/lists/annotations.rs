@@ -58,7 +58,7 @@ const SCHEMAS: [&str; 15] = [
 /// Keywords with an object of schemas.
 const NAMED_SCHEMAS: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
-/// Describes the change to a text that models read. Reviewers look for instructions in it.
+/// Describes the change to a text that models read. Quotes the text, because reviewers look for instructions.
 pub(super) fn text_change(old: Option<&Json>, new: Option<&Json>) -> String {
     match (old, new) {
         (Some(Json::String(old)), Some(Json::String(new))) => {
@@ -171,7 +171,7 @@ pub(super) fn assertions(schema: &Json) -> Json {
     kept
 }
 
-/// Returns all texts that models read in a schema, sorted.
+/// Returns all texts and formats in a schema, sorted.
 pub(super) fn texts(schema: &Json) -> Vec<String> {
     let subschemas = subschemas(schema);
     let members = subschemas.values().flat_map(|subschema| subschema.keywords);

@@ -71,7 +71,7 @@ const COMPARED: [&str; 11] = [
     "execution",
     "mimeType",
     "arguments",
-    // These change with the contents of a resource.
+    // Not compared, because it changes with the contents of a resource.
     "size",
 ];
 const HINTS: [&str; 5] = ["title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];

@@ -1,5 +1,5 @@
-//! A difference that affects trust, and its place. Paths borrow the names in them until a finding shows them: a list
-//! can have a long name around thousands of values.
+//! A difference that affects trust, and its place. Paths borrow names and become text only in findings, because a list
+//! can have thousands of values below one long name.
 
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ pub(super) fn path_text(path: &[Step<'_>]) -> String {
     beginning(&shown).into_owned()
 }
 
-/// Returns the name of the item's member with which a path begins.
+/// Returns the name of the item's member at the start of a path.
 pub(super) fn member_of(path: &[Step<'_>]) -> String {
     match path.first() {
         Some(Step::Member(name)) => (*name).to_owned(),

@@ -1,11 +1,11 @@
-//! The behaviour that a tool promises.
+//! Compares the behaviour that tools promise.
 
 use mcpgen_model::snapshot::Item;
 use mcpgen_schema::json::Json;
 
 use crate::models::Rule;
 
-/// The hints of a tool, with their defaults.
+/// The hints of a tool. Absent hints have their defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hints {
     read_only: bool,
@@ -50,7 +50,7 @@ pub(super) fn compare(old: &Item, new: &Item) -> Vec<Behaviour> {
         }
         _ => {}
     }
-    // If neither tool has effects, repetition does not matter.
+    // Read-only tools count as idempotent: repeating a call without effects does not matter.
     match (old.idempotent, new.idempotent) {
         (true, false) => {
             found.push((Rule::ToolBecameNonIdempotent, "", "may now have further effects if a call is repeated"));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Snapshot (old) ─┐
-//!                 ├─ compare ─ findings, each by one rule of `rules/lists.toml`, or of `rules/schemas.toml`
+//!                 ├─ compare ─ findings, each by one rule of `rules/lists.toml`, `trust.toml` or `schemas.toml`
 //! Snapshot (new) ─┘
 //! ```
 //!
@@ -10,7 +10,7 @@
 //! for those who use the old lists with the new server: a model or a client that remembers them, and a program with
 //! recorded calls.
 //!
-//! `hints` reads the behaviour of tools, `schemas` compares two schemas, and `annotations` compares what models read.
+//! `hints` compares what tools promise, `schemas` compares two schemas, and `annotations` compares what models read.
 //! `trust` finds changes that affect whether to trust a tool, with `permissions` and `secrets`, and `renames`
 //! recognises renamed tools. `compare` combines all of these.
 

@@ -40,7 +40,7 @@ pub(super) fn renamed<'i>(removed: &[Named<'i>], added: &[Named<'i>]) -> HashMap
     renamed
 }
 
-/// What identifies a tool apart from its name.
+/// A tool's name, and what else identifies it.
 struct Tool<'i> {
     name: &'i str,
     description: Option<&'i str>,
@@ -78,7 +78,7 @@ fn best(old: &Tool<'_>, candidates: &[&Tool<'_>]) -> Option<usize> {
 /// common.
 const ALIKE: usize = 80;
 
-/// In descriptions of up to this many words, a single replaced word means another tool.
+/// In descriptions of up to this many words, a single replaced word means a different tool.
 const SHORT: usize = 20;
 
 /// The maximum number of words that are compared.

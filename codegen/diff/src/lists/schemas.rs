@@ -93,7 +93,7 @@ impl SchemaPair<'_> {
             }
         }
         if found.is_empty() && ends_of_doubles(&old) == ends_of_doubles(&new) {
-            // The schemas may differ only in documents that nobody sends by convention.
+            // The schemas may still differ in documents that, by convention, nobody sends.
             let whole = self.as_a_whole(&old, &new);
             found.extend(whole.filter(|it| it.evidence == Evidence::Convention));
         }
@@ -103,7 +103,7 @@ impl SchemaPair<'_> {
         found
     }
 
-    /// Returns a schema with what the protocol implies: arguments are an object.
+    /// Adds what the protocol implies: arguments are an object.
     fn prepared(&self, schema: &Json) -> Json {
         let mut schema = schema.clone();
         if let (Part::Arguments, Json::Object(keywords)) = (self.part, &mut schema) {
@@ -163,7 +163,7 @@ impl SchemaPair<'_> {
         };
         let declared = schema.get("$schema").is_some();
         let options = ReadOptions {
-            // MCP: a schema without `$schema` is written in 2020-12.
+            // In MCP, a schema without `$schema` uses the dialect 2020-12.
             dialect: (!declared).then_some(Dialect::Draft202012),
             root_name: Some(self.part.name().to_owned()),
             annotations: unknown.iter().cloned().collect(),
@@ -278,7 +278,7 @@ impl SchemaPair<'_> {
         Finding { undecided: Some(why), ..finding }
     }
 
-    /// Returns the version that reads the values in calls by old clients.
+    /// Returns the version that reads this part when an old client calls the new server.
     fn reader(&self) -> Version {
         match self.part {
             Part::Arguments => Version::New,
@@ -287,7 +287,7 @@ impl SchemaPair<'_> {
     }
 
     /// Creates the finding for schemas that differ although no rule found a difference: they accept the same values, at
-    /// least among those that a double can hold.
+    /// least up to 2^53 - 1.
     fn rewritten(&self, old: &Json, new: &Json) -> Finding {
         let subject = self.part.name();
         let is_exact = ends_of_doubles(old) == ends_of_doubles(new);
@@ -302,7 +302,7 @@ impl SchemaPair<'_> {
         if is_exact { finding } else { Finding { evidence: Evidence::Convention, ..finding } }
     }
 
-    /// Creates a finding by a rule of lists, at the roots of the schemas.
+    /// Creates a finding by a rule for lists. It points to the roots of the schemas.
     fn own(&self, rule: Rule, subject: &str, detail: String, message: String) -> Finding {
         self.finding(rule, rule.on_lists().unwrap_or(ListVerdicts::BREAKING), subject, detail, message)
     }
@@ -335,7 +335,7 @@ fn others(schema: &Json) -> BTreeMap<String, Json> {
     references.filter(|(_, address)| address.as_str().is_some_and(|address| !address.starts_with('#'))).collect()
 }
 
-/// Returns the limits at the largest integers that a double holds exactly. They count as no limits.
+/// Returns the limits at ±(2^53 - 1), which count as no limits, by the pointer of the schema and the keyword.
 fn ends_of_doubles(schema: &Json) -> BTreeSet<(String, &'static str)> {
     let limits = ["minimum", "maximum"];
     let is_end =
@@ -348,7 +348,7 @@ fn ends_of_doubles(schema: &Json) -> BTreeSet<(String, &'static str)> {
     ends.collect()
 }
 
-/// Returns the values of some keywords, in the order of the text.
+/// Returns the values of some keywords, in document order.
 fn values_of<'s>(schema: &'s Json, keywords: &BTreeSet<String>) -> Vec<(&'s str, &'s Json)> {
     match schema {
         Json::Object(members) => {

@@ -26,7 +26,7 @@ pub(super) fn listed(words: &'static str) -> impl Iterator<Item = &'static str> 
 pub(super) fn compare(old: Option<&Item>, new: &Item) -> Vec<Found> {
     let was = old.map(Required::of).unwrap_or_default().members;
     let is = Required::of(new).members.into_iter();
-    // A secret that one alternative required may now be required by all.
+    // A secret that one alternative required may now be required by all of them.
     let gained = is.filter(|(path, new)| new.is_secret && was.get(path).is_none_or(|old| new.always && !old.always));
     let member = if new.get("inputSchema").is_some() { "inputSchema" } else { "arguments" };
     let found = |path: &[Step<'_>]| Found {

@@ -78,7 +78,7 @@ fn texts(old: Option<&Item>, new: &Item) -> Vec<Found> {
     found
 }
 
-/// Visits the strings in an item, and the names of members with hidden characters.
+/// Visits the strings in an item, and those names of members that contain hidden characters.
 fn each_text(item: &Item, visit: &mut dyn FnMut(&[Step<'_>], &str)) {
     fn walk<'v>(value: &'v Json, path: &mut Vec<Step<'v>>, visit: &mut dyn FnMut(&[Step<'_>], &str)) {
         match value {
@@ -115,7 +115,7 @@ fn hidden(text: &str) -> impl Iterator<Item = char> + '_ {
     near.filter(is_found).map(|((c, _), _)| c)
 }
 
-/// Returns whether a character is invisible to people. Line breaks are layout.
+/// Returns whether a character is invisible to people. Line breaks and tabs are layout, so they do not count.
 fn is_hidden(c: char) -> bool {
     let is_layout = matches!(c, ' '..='~' | '\n' | '\r' | '\t');
     let is_selector = matches!(c, '\u{fe00}'..='\u{fe0d}' | '\u{e0100}'..='\u{e01ef}');
@@ -128,7 +128,7 @@ fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}')
 }
 
-/// Returns whether a character can be a part of what a joiner joins: a letter or a sign above it, or an emoji.
+/// Returns whether a character can be a part of what a joiner joins: a letter, a combining mark, or an emoji.
 fn is_joined(c: char) -> bool {
     let is_punctuation = matches!(c, '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}');
     !c.is_ascii() && !c.is_whitespace() && !is_punctuation && !is_hidden(c)

@@ -1,5 +1,5 @@
-//! Compares the checks that types have beyond their shapes, as a whole: looks for values that the old schema accepts
-//! and the new one refuses, or vice versa.
+//! Compares the checks that the shapes of types do not express. It compares them as a whole, by looking for values that
+//! one schema accepts and the other refuses.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::models::rules::Rule;
 use crate::models::values::Values;
 use crate::models::verdict::Verdict;
 
-/// The number of pairs of types whose checks are cached. Each entry has the checks of all types inside the pair.
+/// The maximum number of cached pairs of types. It is low because a pair holds the checks of all types inside it.
 const MOST_KEPT: usize = 32;
 
 impl Values<'_> {
@@ -24,7 +24,7 @@ impl Values<'_> {
         let (was, is) = (self.old.checks_of(old), self.new.checks_of(new));
         let includes = |all: &[&Check], some: &[&Check]| some.iter().all(|check| all.contains(check));
         let subject = &site.subject;
-        // An undecided union has only checks.
+        // An undecided union resolves to any JSON, so only its checks can be compared.
         let [was_undecided, is_undecided] = [(self.old, old), (self.new, new)].map(|(protocol, content)| {
             let shape = |id: &usize| matches!(protocol.types[*id].shape, Shape::Undecided(_));
             matches!(protocol.follow(content), Type::Named(id) if shape(id))
@@ -94,12 +94,12 @@ impl Values<'_> {
             return answer;
         }
         // The only witness may be an integer that does not fit into the reader's type, so the comparison is repeated
-        // with the limits of 64 bits.
+        // with 64-bit limits.
         let of_types = self.asked(reader, types, aim, true);
         if of_types.verdict == Verdict::Breaking { of_types } else { answer }
     }
 
-    /// Returns two types as checks, from a cache if possible, because several differences need the same ones.
+    /// Converts two types to checks. Caches the result, because several differences need the same pair.
     fn versions(&self, old: &Type, new: &Type, is_64_bit: bool) -> Rc<Versions> {
         let mut kept = self.as_checks.borrow_mut();
         if kept.len() >= MOST_KEPT {
@@ -115,7 +115,7 @@ impl Values<'_> {
 }
 
 /// Returns the rule for values that are compared as a whole, given the verdicts from old to new and from new to old.
-/// `None` if they are the same.
+/// `None` if both are compatible.
 pub(super) fn rule_of(answers: &[Answer; 2]) -> Option<Rule> {
     rule_of_whole(answers.each_ref().map(|it| it.verdict == Verdict::Compatible))
 }
@@ -167,7 +167,7 @@ fn is_same_scope(old: &[&Check], before: &Protocol, new: &[&Check], after: &Prot
     true
 }
 
-/// Lists the members in the alternatives of these checks that the object requires.
+/// Lists the required members of an object, as far as an alternative in `checks` names them.
 fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Option<String> {
     let Resolved::Object(object) = protocol.resolved(content) else { return None };
     let alternatives = alternatives(checks)?;
@@ -177,8 +177,8 @@ fn required_among(protocol: &Protocol, content: &Type, checks: &[&Check]) -> Opt
     (!required.is_empty()).then(|| listed(&required))
 }
 
-/// Returns the alternatives in the checks. For each, lists the members that it requires, except those that every
-/// alternative requires.
+/// Finds the first `Any` check in which each alternative requires members that not all of them require. Returns these
+/// members by alternative.
 fn alternatives<'c>(checks: &[&'c Check]) -> Option<Vec<Vec<&'c str>>> {
     fn required<'c>(check: &'c Check, names: &mut Vec<&'c str>) {
         match check {

@@ -90,12 +90,12 @@ pub(super) struct Comparison<'p> {
     pub(super) old: &'p Protocol,
     pub(super) new: &'p Protocol,
     values: Values<'p>,
-    /// Who sends the messages of both schemas.
+    /// Who sends each message, in the old and in the new schema.
     pub(super) sending: [Sending; 2],
     /// The senders of the new schema's aliases. An alias has the senders of the types that use it.
     aliases: HashMap<TypeId, Senders>,
     pairs: IndexMap<Pair, Paired>,
-    /// Pairs whose senders are not propagated to their children yet.
+    /// Pairs whose senders have not been propagated to their children yet.
     queue: Vec<Pair>,
     /// Pairs that methods use. Their senders are known, and definitions that are compared by name do not change them.
     reached_from_methods: HashSet<Pair>,
@@ -215,7 +215,7 @@ impl<'p> Comparison<'p> {
     }
 
     fn error_codes(&mut self) {
-        // The codes of JSON-RPC are known without the schema.
+        // JSON-RPC defines these codes, so peers know them without the schema.
         let own = |error: &&ErrorCode| matches!(error.code, -32700 | -32603..=-32600);
         let codes = |protocol: &'p Protocol| {
             let codes = protocol.error_codes.iter().filter(|it| !own(it)).map(|it| (it.code, it.type_id));
@@ -232,7 +232,7 @@ impl<'p> Comparison<'p> {
         }
     }
 
-    /// Reports fixups that match only one of the schemas.
+    /// Reports fixups that match only one of the schemas, and a changed era.
     fn fixups(&mut self) {
         for (protocol, label) in [(self.old, "old"), (self.new, "new")] {
             let idle = protocol.fixups.iter().filter(|applied| applied.pointers.is_empty());
@@ -377,7 +377,7 @@ fn finding(difference: Difference, [forward, back]: [Answer; 2], senders: Sender
     let verdicts = senders.verdicts(forward.verdict, back.verdict, rule.rust_api());
     let worst = forward.verdict.max(back.verdict);
     let evidence = [&forward, &back].into_iter().filter(|it| it.verdict == worst).map(|it| it.evidence).max();
-    // An embedded message is never sent on its own, so a change of its own breaks nobody.
+    // What nobody sends breaks nobody, for example a message that is only embedded in others.
     let evidence = evidence.filter(|_| !senders.is_empty()).unwrap_or(Evidence::Proof);
     let is_convention = |(_, answer): &(_, &Answer)| answer.evidence == Evidence::Convention;
     let answers = [(Version::New, &forward), (Version::Old, &back)].into_iter();

@@ -7,7 +7,7 @@ use mcpgen_model::Check;
 use mcpgen_schema::check::{Definitions, MemberChecks};
 use mcpgen_schema::text::pattern;
 
-/// Returns a check of the documents that follow the convention, with the definitions that it refers to.
+/// Returns a check that accepts only documents that follow the convention, with the definitions that it refers to.
 pub(super) fn usual(
     (sent, sender): (&Check, &Definitions),
     (read, reader): (&Check, &Definitions),
@@ -113,7 +113,7 @@ impl<'c> Said<'c> {
     }
 
     fn says(&self, name: &str) -> bool {
-        // A pattern counts as matching if it takes too many steps to find out.
+        // If matching takes too many steps, the pattern counts as matching.
         self.names.contains(name) || self.patterns.iter().any(|it| pattern::matches(it, name) != Ok(false))
     }
 }

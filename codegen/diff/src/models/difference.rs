@@ -18,14 +18,14 @@ pub(super) struct Difference {
     pub(super) message: String,
     pub(super) old: Option<Place>,
     pub(super) new: Option<Place>,
-    /// The values that differ. `None` if messages or definitions differ.
+    /// The types of the values that differ. `None` if messages or definitions differ.
     pub(super) values: Option<(Type, Type)>,
-    /// What a witness should show.
+    /// The documents among which a witness is sought.
     pub(super) aim: Option<Aim>,
     /// The reader for which the difference is compatible only by convention: nobody sends members that an open object
     /// says nothing about.
     pub(super) by_convention: Option<Version>,
-    /// The verdicts from old to new and from new to old, if they are known.
+    /// The verdicts from old to new and from new to old, if they are already known.
     pub(super) known: Option<Box<[Answer; 2]>>,
 }
 

@@ -26,7 +26,7 @@ pub enum Evidence {
     /// The reader accepts every document, apart from two kinds that nobody sends by convention: those with members that
     /// an open object of the sender does not name, and those with integers that a double cannot hold.
     Convention,
-    /// No document can show it: the change affects only what documents mean, or the verdict is unknown.
+    /// No document can show the verdict: the change affects only what documents mean, or the verdict is unknown.
     None,
     /// A message, or an item of a list, exists on one side only.
     Message,
@@ -195,13 +195,13 @@ fn parts<'c>(check: &'c Check, definitions: &'c Definitions) -> Vec<&'c Check> {
 /// The maximum number of witnesses that are kept and tried on later differences.
 const MOST_KNOWN: usize = 8;
 
-/// Two values that may replace each other, as checks.
+/// The old and the new version of a value, as checks.
 pub(super) struct Versions {
     old: (Check, Definitions),
     new: (Check, Definitions),
     /// What each version sends by convention, the old one first.
     usual: [OnceCell<(Check, Definitions)>; 2],
-    /// Witnesses of some differences, which may show others: `{}` lacks all members that are newly required.
+    /// Witnesses found so far. They may also show later differences: `{}` lacks all members that are newly required.
     known: RefCell<Vec<Witness>>,
 }
 

@@ -38,7 +38,7 @@ pub struct TypeVerdict {
 pub struct Finding {
     /// The rule.
     pub rule: Rule,
-    /// Who sends values of the type.
+    /// Who sends the message or value that differs.
     pub senders: Senders,
     /// The verdicts.
     pub verdicts: Verdicts,
@@ -46,7 +46,7 @@ pub struct Finding {
     pub evidence: Evidence,
     /// The readers that accept every document only by [convention](Evidence::Convention).
     pub(crate) by_convention: Vec<Version>,
-    /// Documents that one version accepts, and the other refuses. There is one for each breaking direction.
+    /// Documents that one version accepts, and the other refuses. There is at most one for each direction.
     pub witnesses: Vec<Witness>,
     /// Why the verdict could not be decided.
     pub undecided: Option<String>,
@@ -58,9 +58,9 @@ pub struct Finding {
     pub items: Vec<String>,
     /// The message, in one sentence.
     pub message: String,
-    /// The place in the old schema, if it has one.
+    /// The place in the old schema, if any.
     pub old: Option<Place>,
-    /// The place in the new schema, if it has one.
+    /// The place in the new schema, if any.
     pub new: Option<Place>,
 }
 
@@ -86,8 +86,8 @@ impl Finding {
         self.undecided = self.undecided.take().or(other.undecided);
     }
 
-    /// Returns the sentences that show the verdict: witnesses with the reasons why they are refused, or the reason why
-    /// nothing was decided.
+    /// Returns sentences that explain the verdict: each witness with the reason why it is refused, and the reason why
+    /// a direction was not decided.
     pub fn shown(&self) -> Vec<String> {
         let witnesses = self.witnesses.iter().map(|Witness { reader, document, refused }| {
             format!("the {} schema refuses {}: {refused}", reader.as_str(), excerpt(&document.to_string()))
@@ -121,7 +121,7 @@ fn fingerprint(rule: &str, subject: &str, detail: &str) -> String {
     sha256([rule, subject, detail].join("\0"))[..16].to_owned()
 }
 
-/// The number of characters of a document or a name in a sentence. Reports in JSON have the whole document.
+/// The maximum number of characters of a document or a name in a sentence. JSON reports contain the whole document.
 const EXCERPT: usize = 200;
 
 /// Shortens a text for a sentence.

@@ -55,7 +55,7 @@ impl<'d> DocumentFacts<'d> {
 #[derive(Debug, PartialEq)]
 pub(super) struct Reached<'d> {
     pub(super) variant: usize,
-    /// Keys that the document does not have, because otherwise another guard would hold.
+    /// Keys that the document does not have, because otherwise an earlier guard would hold.
     pub(super) without: Vec<&'d str>,
 }
 
@@ -174,7 +174,7 @@ fn at(protocol: &Protocol, resolved: Resolved<'_>, path: &[String], values: Opti
     };
     match resolved {
         Resolved::Any => Holds::Perhaps,
-        // Documents are assumed to have no keys that neither revision knows.
+        // A key that the type does not declare is assumed to be absent, as described at `reachable`.
         Resolved::Object(object) => match object.members.iter().find(|member| member.wire == *step) {
             None if object.pattern.is_some_and(|it| pattern::matches(&it.pattern, step) != Ok(false)) => Holds::Perhaps,
             None => Holds::Never,

@@ -12,8 +12,8 @@
 //! `resolved` resolves the names in a type, and `guards` finds the variant that a reader's union selects. `values`,
 //! `objects`, `limits` and `unions` compare two types part by part; `checks` compares the rest as a `whole`.
 //! `difference` describes their differences, `worst` sums them up, and `compare` pairs the types, starting with those
-//! of `methods`. `evidence` finds a proof or a witness for each verdict, among the documents that `convention`
-//! describes.
+//! of `methods`. For each verdict, `evidence` looks for a proof, or for a witness: a document that the reader refuses.
+//! `convention` describes the documents that senders write in practice.
 
 mod checks;
 mod compare;

@@ -86,7 +86,7 @@ impl<'p> Values<'p> {
     ) {
         let others = there.other(&member.wire);
         let is_open = matches!(others, OtherMembers::Anything);
-        // Without a type, only the requirement has changed. Usually, the old schema does not declare the member either.
+        // A member without a type is usually only listed in `required`, so only that requirement has changed.
         let has_type = !matches!(member.value(), Some(Type::Any));
         let (rule, words) = match (version, member.required) {
             (Version::New, true) => (Rule::MemberAddedRequired, "is new and required"),
@@ -96,7 +96,7 @@ impl<'p> Values<'p> {
             (Version::Old, false) => (Rule::MemberRemovedOptional, "was removed"),
         };
         let found = outcome.add(site, rule, words);
-        // A member without a type accepts what anyone sends.
+        // A member without a type accepts any value, so its verdict does not depend on the convention.
         found.by_convention = (is_open && has_type).then_some(version);
         found.aim = Some(Aim::Absent(member.wire.clone()));
 

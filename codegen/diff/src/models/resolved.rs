@@ -58,7 +58,7 @@ pub(super) enum OtherMembers<'p> {
     Refused,
 }
 
-/// The variants of a union, and its decision.
+/// The variants of a union, and how one is selected: by the decision or, without one, by JSON type.
 #[derive(Clone, Debug)]
 pub(super) struct Choice<'p> {
     pub(super) variants: Vec<Type>,
@@ -194,7 +194,7 @@ impl Integers {
 
     pub(super) const ALL: Integers = Integers { first: i128::MIN, last: i128::MAX };
 
-    /// Returns the range of the schema, without the limits of the Rust types `i64` and `u64`.
+    /// Returns the range in the schema, without the limits of the Rust types `i64` and `u64`.
     pub(super) fn without_limits_of_types(self) -> Integers {
         let is_last = [i64::MAX.into(), u64::MAX.into()].contains(&self.last);
         Integers {
@@ -225,7 +225,7 @@ pub(crate) const MAX_SAFE_INTEGER: i128 = (1 << 53) - 1;
 /// The maximum depth of types. Deeper types count as unknown.
 pub(super) const MAX_DEPTH: usize = 16;
 
-/// Returns the JSON types of the documents of a type.
+/// Returns the JSON types that documents of a type may have.
 pub(super) fn types(protocol: &Protocol, content: &Type, depth: usize) -> JsonTypes {
     match protocol.resolved(content) {
         Resolved::Union(_) if depth > MAX_DEPTH => JsonTypes::ALL,

@@ -1,4 +1,4 @@
-//! The rules, as data: `rules/schemas.toml`, `lists.toml` and `trust.toml` have the meaning of each, its verdicts, an
+//! The rules, as data: `rules/schemas.toml`, `lists.toml` and `trust.toml` give the meaning of each, its verdicts, an
 //! example, and what a comparison finds in the example.
 
 use std::collections::BTreeMap;
@@ -141,13 +141,13 @@ pub enum Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum RuleVerdicts {
-    /// On a change in a schema.
+    /// Verdicts on a change in a schema.
     Schemas(SchemaVerdicts),
-    /// On a change in a server's lists.
+    /// Verdicts on a change in a server's lists.
     Lists(ListVerdicts),
-    /// On a change in what a server may do, which does not concern callers.
+    /// A verdict on a change in what a server may do, which does not concern callers.
     Trust {
-        /// For someone who permitted the use of the old lists.
+        /// The verdict for someone who permitted the use of the old lists.
         trust: Verdict,
     },
 }
@@ -156,9 +156,9 @@ pub enum RuleVerdicts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchemaVerdicts {
-    /// On a message from an old sender to a new reader.
+    /// The verdict on a message from an old sender to a new reader.
     pub old_to_new: Verdict,
-    /// On a message from a new sender to an old reader.
+    /// The verdict on a message from a new sender to an old reader.
     pub new_to_old: Verdict,
     /// The version bump for crates that use the generated types.
     pub rust_api: Bump,
@@ -243,18 +243,18 @@ impl Rule {
         self.row().verdicts
     }
 
-    /// Returns two schemas' definitions, or two lists of tools, that differ by the rule: the old before the new.
+    /// Returns an example of the rule: the definitions of two schemas, or two lists of tools, the old before the new.
     pub fn example(self) -> [Json; 2] {
         let RuleRow { old, new, .. } = self.row();
         [old, new].map(|text| Json::parse(text).expect("a test reads the tables"))
     }
 
-    /// Describes the findings of the example, as the tests write them.
+    /// Describes the findings in the example, in the format that the tests use.
     pub fn finds(self) -> &'static str {
         &self.row().finds
     }
 
-    /// Returns the worst verdict that the rule can have on messages or calls, or on trust if it is only for that.
+    /// Returns the rule's worst verdict on messages or calls, or on trust if it concerns nothing else.
     pub fn worst(self) -> Verdict {
         match self.verdicts() {
             RuleVerdicts::Schemas(SchemaVerdicts { old_to_new, new_to_old, .. }) => old_to_new.max(new_to_old),
@@ -299,7 +299,7 @@ impl Rule {
         }
     }
 
-    /// For a rule about schemas, returns the rule that replaces it for the arguments of tools.
+    /// Returns the rule that replaces this one for the arguments of tools, or this one if there is none.
     pub(crate) fn of_arguments(self) -> Rule {
         TABLE.iter().find(|(_, row)| row.replaces.contains(&self)).map_or(self, |(rule, _)| *rule)
     }
@@ -309,7 +309,7 @@ impl Rule {
     }
 }
 
-/// The former names of rules, with their successors. Policies and baselines may still have them.
+/// The former names of rules, with their successors. Policies and baselines may still use these names.
 #[cfg(feature = "report")]
 pub(crate) const RETIRED: [(&str, Rule); 2] =
     [("incomparable", Rule::CheckChanged), ("document-refused", Rule::CheckChanged)];

@@ -164,7 +164,7 @@ impl<'p> Values<'p> {
             }
         }
         self.by_likeness(olds, news, &mut matches);
-        // If one variant remains on each side, compares the two, so that their differences are reported.
+        // If a single variant remains on each side, and neither has a name, matches them to report their differences.
         let left = |all: &[Type], side: fn(&(usize, usize)) -> usize| -> Vec<usize> {
             (0..all.len()).filter(|index| !matches.iter().any(|pair| side(pair) == *index)).collect()
         };
@@ -192,7 +192,7 @@ fn misread(reader: &str, variant: &str, site: &Site) -> String {
     format!("the {reader} schema may pick the wrong alternative of {} for {variant}", site.subject)
 }
 
-/// Returns how many members two structs have in common, if they may be versions of one struct.
+/// Returns how alike two structs are, or `None` if they cannot be versions of one struct.
 fn shared(old: &[Member], new: &[Member]) -> Option<Likeness> {
     let constant = |member: &Member| match &member.content {
         Content::Constant(value) if member.required => Some(value.clone()),
@@ -209,7 +209,7 @@ fn shared(old: &[Member], new: &[Member]) -> Option<Likeness> {
     })
 }
 
-/// The share of common members among the members of the smaller struct, and among those of both.
+/// The share of common members among the members of the smaller struct, and among all members of both.
 type Likeness = (usize, usize);
 
 /// Returns the required constants of a struct.

@@ -21,7 +21,7 @@ use crate::models::verdict::Verdict;
 pub(super) struct Values<'p> {
     pub(super) old: &'p Protocol,
     pub(super) new: &'p Protocol,
-    /// Whether readers keep integers in 64 bits, as the generated types do.
+    /// Whether readers store integers in 64 bits, as the generated types do.
     pub(super) has_64_bit_readers: bool,
     pub(super) known: Known,
     pub(super) effort: Rc<Effort>,
@@ -42,7 +42,7 @@ pub(super) struct Known {
     pub(super) results: RefCell<HashMap<Pair, (BothWays, Vec<Pair>)>>,
     /// The pairs that are being compared. Their results are not known yet.
     pub(super) open: RefCell<HashSet<Pair>>,
-    /// The number of pairs that may still be compared for unions.
+    /// How many more pairs `worst` may compare. After that, it counts new pairs as breaking.
     pub(super) fuel: Cell<u32>,
 }
 
@@ -113,7 +113,7 @@ impl<'p> Values<'p> {
 
     /// Returns whether two definitions have the same structure, so that one may be the other one under a new name.
     pub(super) fn same(&self, old: TypeId, new: TypeId) -> bool {
-        // The sorted names of an object's members. `None` if the type says too little to be recognised by it.
+        // The sorted names of an object's members. `None` if the type says too little to be recognised.
         let members = |protocol: &Protocol, id: TypeId| match &protocol.types[id].shape {
             Shape::Struct(body) if body.members.is_empty() => None,
             Shape::Struct(body) => {
@@ -143,13 +143,13 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// Returns the alternatives of a union that one version reads as another alternative, because that one accepts all
-    /// of their values. Each comes with the alternative of the same name in the other version.
+    /// If one alternative of a union accepts all values of the others in one version only, pairs these others with the
+    /// alternatives of the same names in the other version.
     fn absorbed(&self, old: &Type, new: &Type) -> Vec<(TypeId, TypeId)> {
         let named = |protocol: &Protocol, names: &[String]| {
             names.iter().filter_map(|name| protocol.types.named(name)).collect::<Vec<_>>()
         };
-        // An alias of such a union counts as one, too.
+        // A plain alias of such a union counts as the union itself.
         let shape = |protocol: &'p Protocol, content: &Type| {
             let mut content = content;
             for _ in 0..=protocol.types.len() {
@@ -307,8 +307,8 @@ impl<'p> Values<'p> {
         outcome.add(site, rule, &words);
     }
 
-    /// Describes a type: by the name of its definition, or else by its expression. The names of other types are only
-    /// known in Rust.
+    /// Describes a type: by the name of its definition, or else by its expression. Other types have names only in
+    /// Rust.
     pub(super) fn words(&self, protocol: &Protocol, content: &Type) -> String {
         if definition(protocol, content).is_some() {
             return protocol.describe(content);

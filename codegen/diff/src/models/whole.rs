@@ -11,9 +11,9 @@ use serde_json::Number;
 /// Turns types into checks.
 #[derive(Default)]
 pub(super) struct Checks {
-    /// Whether readers keep integers in 64 bits.
+    /// Whether readers store integers in 64 bits.
     is_64_bit: bool,
-    /// The named types that checks refer to. They may be recursive.
+    /// Named types that checks refer to, still to be turned into definitions: types may be recursive.
     named: Vec<TypeId>,
 }
 
@@ -122,7 +122,7 @@ impl Checks {
     }
 }
 
-/// Returns the name of the definition of a named type.
+/// Returns the name under which the check of a named type is defined.
 fn key(id: TypeId) -> String {
     format!("\0{id}")
 }

@@ -58,8 +58,8 @@ impl Compared {
         }
         match subject {
             Subject::Schemas | Subject::Documents => {
-                // Only vendored revisions have our documentation. In a comparison with another schema,
-                // its deprecations would count as differences.
+                // Only vendored revisions have our documentation. If only one side had it, the
+                // documented deprecations would count as differences.
                 let are_documented = is_revision(old)? && is_revision(new)?;
                 let read = |name| match is_revision(name)? {
                     true => vendored(name, are_documented),
@@ -124,7 +124,7 @@ impl Subject {
         }
     }
 
-    /// Returns the rules of a comparison of this kind. The schemas in lists also have findings by the rules of schemas.
+    /// Returns the rules of a comparison of this kind. Rules for schemas also apply to the schemas of tools.
     pub fn rules(self) -> Vec<Rule> {
         let of_lists = |is: bool| Rule::ALL.iter().copied().filter(move |rule| rule.is_of_lists() == is);
         match self {
@@ -133,7 +133,7 @@ impl Subject {
         }
     }
 
-    /// Returns the title of the verdicts on types or items.
+    /// Returns the heading for the verdicts on types or items.
     pub(super) fn items(self) -> &'static str {
         match self {
             Subject::Schemas | Subject::Documents => "Types",
@@ -172,7 +172,7 @@ fn draft(source: Source, mapping: Option<&Mapping>) -> Result<(Source, Protocol)
     };
     let options = ReadOptions { folder, ..ReadOptions::default() };
     let mut document = Document::parse_with(source.name(), source.text.as_bytes(), &options)?;
-    // The names of the files may differ, but the types at the roots are the same.
+    // By default, the root type is named after the file. The names of the two files may differ.
     document.set_root_name("Root");
     let mapping = mapping.map(|mapping| mapping.of_definitions(&document));
     let contract = Contract { mapping, ..Contract::from(document) };

@@ -179,7 +179,7 @@ impl Report {
     fn type_of(&self, finding: &Finding) -> Option<(&Protocol, TypeId)> {
         let Models::Schemas(protocols) = &self.models else { return None };
         [&finding.new, &finding.old].into_iter().zip(protocols.iter().rev()).find_map(|(place, protocol)| {
-            // A pointer begins with `/$defs/Name`.
+            // A pointer begins with that of the definition, such as `/$defs/Tool`.
             let place = &place.as_ref()?.pointer;
             let end = place.match_indices('/').nth(2).map_or(place.len(), |(end, _)| end);
             Some((protocol, protocol.types.iter().position(|def| def.pointer == place[..end])?))
@@ -242,7 +242,7 @@ impl Report {
         }
     }
 
-    /// Returns the message of a finding and what shows its verdict, each on a line.
+    /// Returns the message of a finding and the sentences that explain its verdict, one per line.
     pub(super) fn sentences(&self, judged: &Judged) -> String {
         let shown = judged.finding.shown();
         let all = [&judged.finding.message].into_iter().chain(&shown).map(|sentence| visible(sentence));

@@ -19,8 +19,8 @@ pub struct Example {
 /// The maximum depth of nested objects in a document.
 const DEPTH: usize = 4;
 
-/// Returns examples of the definitions whose required members changed. New members have the values that the rules of
-/// conversions give them.
+/// Returns examples of the definitions whose required members changed. New members have the values that the
+/// conversion rules give them.
 pub fn examples(old: &Protocol, new: &Protocol, rules: &Rules) -> Vec<Example> {
     let smallest_old = Smallest { protocol: old, rules: None };
     let smallest_new = Smallest { protocol: new, rules: Some(rules) };
@@ -55,10 +55,10 @@ fn required(object: &Struct) -> impl Iterator<Item = &str> {
     object.members.iter().filter(|member| member.required).map(|member| member.wire.as_str())
 }
 
-/// Makes the smallest documents of a protocol.
+/// Builds the smallest documents of a protocol.
 struct Smallest<'a> {
     protocol: &'a Protocol,
-    /// The rules that set members.
+    /// The conversion rules, which give new members their values.
     rules: Option<&'a Rules>,
 }
 
@@ -68,7 +68,7 @@ impl Smallest<'_> {
         let members = object.members.iter().filter(|member| member.required).map(|member| {
             let set = self.rules.and_then(|rules| rules.new_value(name, &member.wire, &self.protocol.revision));
             let value = match set {
-                // An object may have required members of its own.
+                // `{}` may lack members that its type requires.
                 Some(value) if value != Json::Object(IndexMap::new()) => value,
                 _ => self.content(&member.content, depth),
             };

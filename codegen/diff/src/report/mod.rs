@@ -1,5 +1,5 @@
 //! Reports of a comparison. `source` reads a text, and `compared` two of them. `policy` applies `mcpgen.toml`, and
-//! `baseline` suppresses earlier findings; the result is a `judgement`. `contents` defines the contents of a report,
+//! `baseline` suppresses accepted findings; the result is a `judgement`. `contents` defines the contents of a report,
 //! `formats` writes it, `examples` shows documents before and after, and `explain` describes rules.
 
 pub mod baseline;

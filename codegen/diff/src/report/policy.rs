@@ -26,7 +26,7 @@ pub struct Policy {
     file: String,
     severity: BTreeMap<Rule, Verdict>,
     ignores: Vec<Ignore>,
-    /// Remarks on names that have changed.
+    /// Notes about rules that were renamed.
     notes: Vec<String>,
 }
 

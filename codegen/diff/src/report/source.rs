@@ -26,11 +26,11 @@ pub struct Source {
     pub text: JsonText,
 }
 
-/// The kinds of names on the command line.
+/// What a name on the command line refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Locator<'a> {
     Stdin,
-    /// `git:REF:PATH`. Names of refs have no colon, so the first one ends the ref.
+    /// `git:REF:PATH`. Names of refs have no colon, so the first colon ends the ref.
     Git(&'a str, &'a str),
     File(&'a Path),
     Revision(&'a str),
@@ -88,7 +88,7 @@ impl Source {
 }
 
 impl<'a> Locator<'a> {
-    /// Recognises a name.
+    /// Determines what a name refers to.
     ///
     /// # Errors
     /// [`Error::Usage`] if it begins with `git:` but is malformed.
@@ -132,14 +132,14 @@ fn git(name: &str, reference: &str, path: &str) -> Result<Vec<u8>, Error> {
     let text = git.stdout.take().map(|stdout| bounded(stdout, name));
     let output = git.wait_with_output().map_err(|error| failed(format!("cannot wait for git: {error}")))?;
     match text {
-        // If the file is too long, the pipe is closed before git ends, so this error comes first.
+        // If the file is too large, git also fails, because we close its pipe. This error says why.
         Some(Err(error)) => Err(error),
         Some(Ok(text)) if output.status.success() => Ok(text),
         _ => Err(failed(format!("git reports: {}", String::from_utf8_lossy(&output.stderr).trim()))),
     }
 }
 
-/// Reads everything, up to the maximum size of a document.
+/// Reads everything, or fails if it exceeds the maximum size of a document.
 fn bounded(reader: impl Read, name: &str) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     reader.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(Error::io("reading", name))?;
@@ -175,7 +175,7 @@ fn from_root(path: &str) -> String {
     if !path.starts_with("./") && !path.starts_with("../") {
         return path.to_owned();
     }
-    // The file and its folder may not exist in the working tree, so this does not use the file system.
+    // The file and its folder may not exist in the working tree, so the path is resolved as text.
     let mut parts: Vec<String> = in_repository(Path::new("./here")).split('/').map(str::to_owned).collect();
     parts.pop();
     for part in Path::new(path).components() {

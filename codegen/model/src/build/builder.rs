@@ -27,7 +27,7 @@ use crate::{
     Protocol, Rest, Shape, Struct, Tuple, Type, TypeDef, TypeId, Types, Undecided, Union, Variant,
 };
 
-/// Builds the model of a revision from its contract. For a `released` revision, every fixup must find what it expects.
+/// Builds the model of a revision from its contract. For a `released` revision, every fixup listed for it must match.
 ///
 /// # Errors
 /// Returns [`Error::Schema`] with all problems of the schema.
@@ -42,7 +42,7 @@ pub fn model(contract: impl Into<Contract>, revision: &str, released: bool) -> R
 /// Builds the model of a revision from its normal form.
 ///
 /// # Errors
-/// Returns [`Error::Schema`] with every undecidable union and every inconsistent message.
+/// Returns [`Error::Schema`] with every inconsistent message, or [`Error::Usage`] if `names` does not fit the types.
 pub fn build(
     normalised: Normalised,
     mapping: Option<&Mapping>,
@@ -388,7 +388,7 @@ impl<'a> Builder<'a> {
         self.types.len() - 1
     }
 
-    /// Returns an inline type, merged with an equal one.
+    /// Returns an inline type, or the equal one that already exists.
     fn shared(&mut self, schema: &Schema, at: &Occurrence) -> Type {
         let label = if matches!(schema.kind, Kind::Values(_) | Kind::Union(_)) { "" } else { &at.label };
         let mut key = format!("{label} {}", fingerprint(schema));

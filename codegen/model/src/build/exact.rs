@@ -64,7 +64,7 @@ fn usual(
     Check::All([variants[index].to_check()].into_iter().chain(usual).collect())
 }
 
-/// Returns a check that rejects documents which satisfy a guard for another variant by accident.
+/// Returns a check that rejects documents that satisfy a guard for another variant by accident.
 fn is_usual(guard: &Condition, variant: &Schema, algebra: &Algebra<'_>) -> Option<Check> {
     let (path, values) = match guard {
         Condition::Present(path) => (path, None),

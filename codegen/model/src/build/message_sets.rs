@@ -128,7 +128,7 @@ impl Builder<'_> {
     }
 
     fn problem(&mut self, at: &Occurrence, pointer: &str, why: &str, remedy: &str) {
-        // The problem may be in another definition than the union.
+        // The problem may be in a definition other than the union's.
         let definition = tokens(pointer).nth(1).unwrap_or_else(|| at.definition.clone());
         let problem = Problem::new(&self.normalised.file, pointer, why, remedy);
         self.problems.push(Problem { definition, ..problem });

@@ -70,7 +70,7 @@ impl Collector<'_> {
         self.push(method, type_id, side.into_iter().collect(), params, result);
     }
 
-    /// Adds a request. Without a result, adds a notification.
+    /// Adds a request, or a notification if there is no result.
     fn push(
         &mut self,
         method: String,

@@ -101,7 +101,7 @@ pub(super) fn structure(properties: Json, required: &[&str], description: Option
     Json::Object(all.map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// Returns a schema for one string. Every dialect has `enum`, but not `const`.
+/// Returns a schema for one string. Every dialect has `enum`, but not every one has `const`.
 fn constant(value: &str) -> Json {
     object([("enum", Json::Array(vec![text(value)]))])
 }

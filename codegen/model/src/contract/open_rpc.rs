@@ -207,7 +207,7 @@ impl<'a> Reading<'a> {
         let is_reference = param.schema.get("$ref").is_some();
         match if is_reference { None } else { self.shared(param) } {
             Some(name) => reference(CONTAINER, &name),
-            // The wrapper keeps the param's documentation beside the reference.
+            // If the schema is a reference, the param's own documentation stays beside it.
             None => described(param.schema, param.json),
         }
     }

@@ -108,7 +108,7 @@ fn classes_of_checks(graph: &Graph<'_>) -> HashMap<usize, usize> {
     classes
 }
 
-/// Returns the class of each node, given the classes of its checks. Classes are numbered in the order in which they
+/// Returns the class of each node, given the classes of all checks. Classes are numbered in the order in which they
 /// occur.
 ///
 /// At first, nodes that look alike without their nested nodes share a class. Then classes are split until nested nodes

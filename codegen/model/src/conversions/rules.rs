@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// Path of the file, relative to the root.
 pub const PATH: &str = "schema/conversions.toml";
 
-/// All rules. Member rules keep the order of the generated table.
+/// All rules. The generated table lists the member rules in the same order.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     /// Definitions that changed their name.
@@ -76,7 +76,7 @@ pub enum OtherValues {
     Kept,
 }
 
-/// A type to write in another form for revisions that lack a member.
+/// A type that is written in another form for revisions that lack its `member`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Respelled {

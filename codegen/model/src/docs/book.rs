@@ -51,7 +51,7 @@ pub(super) struct TypeEntry {
     pub(super) variants: BTreeMap<String, DocEntry>,
     /// A Rust example, shown in the newest revision. It is compiled and run.
     pub(super) example: Option<String>,
-    /// A JSON example, which is validated. By default, it is composed of [`DocBook::samples`].
+    /// A JSON example, which is validated. By default, it is composed from [`DocBook::samples`].
     pub(super) json: Option<String>,
     /// What differs in individual revisions.
     #[serde(default, rename = "in")]

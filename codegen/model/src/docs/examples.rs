@@ -1,4 +1,4 @@
-//! JSON examples of types. They are written by hand, or composed of sample values for their members.
+//! JSON examples of types. They are written by hand, or composed from sample values for their members.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +65,7 @@ impl DocBook {
         }
     }
 
-    /// Returns the entries for this extension, or for revisions.
+    /// Returns the entries for an extension, or those that all revisions share.
     pub(super) fn of(&self, protocol: &Protocol) -> Option<&DocBook> {
         match &protocol.extends {
             Some(_) => self.extensions.get(&protocol.revision),
@@ -95,7 +95,7 @@ impl<'p> Examples<'p> {
         Ok(text)
     }
 
-    /// Composes an example of the required members, and of optional ones as long as they fit on a line. If the required
+    /// Composes an example from the required members, and optional ones as long as they fit on a line. If the required
     /// ones take several lines, a short optional one may still be added.
     fn composed(&self, id: TypeId, body: &'p Struct) -> Option<String> {
         let required: Vec<&Member> = body.members.iter().filter(|member| member.required).collect();

@@ -1,4 +1,4 @@
-//! Sorts members and values as a person would explain them. Official schemas sort them alphabetically.
+//! Sorts members and values in the order in which a person would explain them. Official schemas sort alphabetically.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -49,7 +49,7 @@ pub(super) fn is_shared(protocol: &Protocol, target: &DocTarget) -> bool {
 }
 
 /// Returns whether the generator documents an item by itself: a message type, a whole response, or a message set
-/// without messages.
+/// that the schema does not define.
 pub(super) fn needs_no_entry(protocol: &Protocol, target: &DocTarget) -> bool {
     let DocTarget::Type(name) = target else { return false };
     protocol.types.named(name).is_some_and(|id| {

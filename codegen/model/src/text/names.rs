@@ -34,7 +34,7 @@ pub fn constant_name(name: &str) -> String {
     identifier(&spaced(name).to_shouty_snake_case(), "CONSTANT")
 }
 
-/// Converts a name to that of a module and file.
+/// Converts a name to the name of a module and its file.
 pub fn module_name(name: &str) -> String {
     let name = identifier(&spaced(name).to_snake_case(), "area");
     if is_keyword(&name) { format!("{name}_") } else { name }
@@ -58,7 +58,7 @@ pub(crate) fn message_name(wanted: &str, is_taken: impl Fn(&str) -> bool) -> Str
     name
 }
 
-/// Returns a setter's name. `field` has no `r#` prefix.
+/// Returns a setter's name. `field` must have no `r#` prefix.
 pub fn setter_name(field: &str) -> String {
     format!("with_{field}")
 }
@@ -89,7 +89,7 @@ fn spaced(name: &str) -> String {
     text
 }
 
-/// Keeps only the characters of identifiers. If the name would be empty or begin with a digit, `fallback` precedes it.
+/// Keeps only identifier characters. If the name would be empty or begin with a digit, `fallback` precedes it.
 fn identifier(name: &str, fallback: &str) -> String {
     let kept: String = name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
     let kept = kept.trim_matches('_');

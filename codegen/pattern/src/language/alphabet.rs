@@ -1,4 +1,4 @@
-//! Divides the characters into groups. No pattern tells the characters of a group apart.
+//! Divides the characters into groups, whose members no pattern or word list can tell apart.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,10 +10,10 @@ pub(super) struct Alphabet {
     groups: Vec<Vec<(u32, u32)>>,
 }
 
-/// Where the class of line terminators starts and stops.
+/// Where the line terminators start and stop.
 const LINE_ENDS: [u32; 6] = [0xa, 0xb, 0xd, 0xe, 0x2028, 0x202a];
 
-/// Code points for a readable example.
+/// Code points that make an example readable, best first.
 const READABLE: [(u32, u32); 4] = [(0x61, 0x7b), (0x41, 0x5b), (0x30, 0x3a), (0x21, 0x7f)];
 
 impl Alphabet {
@@ -32,7 +32,7 @@ impl Alphabet {
         });
         edges.extend(classes.iter().flat_map(|edges| edges.iter().copied()));
         edges.extend(letters.iter().flat_map(|letter| [*letter, letter + 1]));
-        // The classes around a group identify it, and if it is a single letter, that letter does too.
+        // A group is identified by the classes that contain it and, for a letter of a word list, by that letter.
         let mut groups: HashMap<(Vec<bool>, Option<u32>), usize> = HashMap::new();
         let mut ranges: Vec<Vec<(u32, u32)>> = Vec::new();
         let starts: Vec<u32> = edges.into_iter().collect();

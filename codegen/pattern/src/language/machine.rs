@@ -1,4 +1,4 @@
-//! Tracks one set of texts, character by character.
+//! Automata that read a text character by character, to decide whether it belongs to one set.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,7 +22,7 @@ pub(super) enum Machine<'l> {
     },
 }
 
-/// No word starts like this.
+/// The state once no word starts with the text.
 const NO_PREFIX: u32 = u32::MAX;
 
 impl<'l> Machine<'l> {
@@ -83,7 +83,7 @@ struct State {
     accepts: bool,
 }
 
-/// `None` once a match is found, because any part of the text may match.
+/// `None` once a match is found, because the rest of the text cannot change that.
 type Key = Option<(BTreeSet<u32>, Option<char>)>;
 
 impl<'l> Pattern<'l> {

@@ -30,9 +30,9 @@ use crate::steps::TooExpensive;
 /// ```
 #[derive(Clone, Debug)]
 pub enum Language {
-    /// Texts of which some part matches.
+    /// Texts in which some part matches.
     Matching(Arc<Regex>),
-    /// Texts with a number of characters in this range.
+    /// Texts whose number of characters is in this range.
     Length {
         /// The minimum.
         min: u64,

@@ -86,8 +86,8 @@ fn distances(graph: &Graph) -> Vec<Option<usize>> {
 /// Follows paths to accepting states, shortest first.
 fn shortest(graph: &Graph, alphabet: &Alphabet, count: usize) -> Result<Vec<String>, Undecided> {
     let distances = distances(graph);
-    // The texts so far, as a tree. Each entry has the position of the text that it extends, and the character that it
-    // adds.
+    // The texts so far, as a tree. Each entry names the text that it extends (its index plus one, or 0 for the empty
+    // text) and the character that it adds.
     let mut texts: Vec<(usize, char)> = Vec::new();
     let mut queue = BinaryHeap::new();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Solves arrays: what each item must satisfy, and how many items must match something.
+//! Solves arrays: what each item must satisfy, and how many items must match a formula.
 
 use std::collections::{HashMap, HashSet};
 

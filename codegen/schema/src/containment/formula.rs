@@ -41,7 +41,7 @@ pub(super) enum Node {
     Any(Vec<Formula>),
     /// Exactly one formula holds.
     One(Vec<Formula>),
-    /// A recursive reference. It is expanded only when needed.
+    /// A reference that is expanded only when needed.
     Definition(usize),
     /// An assertion that this module cannot express.
     Opaque(Reason),
@@ -237,7 +237,7 @@ impl<'a> Formulas<'a> {
         formula
     }
 
-    /// Returns the definition behind a recursive reference as a check.
+    /// Returns the definition behind a [`Node::Definition`], as a check.
     pub(super) fn scoped(&self, number: usize) -> Scoped<'a> {
         let Definition { check, scope, .. } = self.definitions[number];
         Scoped { check, definitions: scope }

@@ -41,12 +41,12 @@ pub fn contains(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) -> Verdict
     contains_with_cost(large, small, budget).0
 }
 
-/// Like [`contains`], and also returns the cost in steps. Reading the schemas counts too, so the cost is never zero.
+/// Like [`contains`], and also returns the cost in steps, which includes the cost of reading the schemas.
 pub fn contains_with_cost(large: Scoped<'_>, small: Scoped<'_>, budget: Budget) -> (Verdict, u64) {
     verdict(&[small], &[large], budget)
 }
 
-/// Returns whether the two schemas accept no document in common. If they do accept one, it is the verdict's witness.
+/// Returns whether no document is valid under both schemas. If there is one, it is the verdict's witness.
 pub fn disjoint(a: Scoped<'_>, b: Scoped<'_>, budget: Budget) -> Verdict {
     verdict(&[a, b], &[], budget).0
 }

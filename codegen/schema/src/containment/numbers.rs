@@ -28,7 +28,7 @@ const MAX_SCALE: u32 = 20;
 const MAX_TRIES: i128 = 20_000;
 
 impl Search<'_> {
-    /// Finds an integer if possible, otherwise a fraction.
+    /// Finds an integer or a fraction, depending on `types`.
     pub(super) fn number(&mut self, formulas: &[Formula], types: JsonTypes) -> Outcome {
         let grid = self.grid(formulas, types == JsonTypes::INTEGER);
         let mut failed = None;

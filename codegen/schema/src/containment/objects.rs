@@ -14,7 +14,7 @@ use crate::json::Json;
 use crate::limits::Length;
 
 struct Object {
-    /// What every member whose name is in a set must satisfy.
+    /// For each entry, every member with such a name must satisfy the formula.
     each: Vec<(Names, Formula)>,
     /// For each entry, some member with such a name and value must exist.
     some: Vec<(Names, Formula)>,

@@ -22,7 +22,7 @@ impl Search<'_> {
         }
     }
 
-    /// Makes strings for the formulas that can be analysed, and tests them against all.
+    /// Makes strings for the formulas that can be analysed, and tests them against all formulas.
     fn guess(&mut self, formulas: &[Formula]) -> Option<Json> {
         let is_hard = |node: &Node| matches!(node, Node::Pattern(text) if matching(text).words(1).is_err());
         let easy: Vec<Formula> = formulas.iter().copied().filter(|it| !is_hard(self.formulas.node(*it))).collect();
@@ -74,7 +74,7 @@ impl Search<'_> {
         if formula.is_positive() { language } else { Language::Not(Box::new(language)) }
     }
 
-    /// Returns whether a set contains a name, or `None` if matching a pattern took too many steps.
+    /// Returns whether a set contains a name, or `None` if that is unknown.
     pub(super) fn has_name(&self, names: &Names, name: &str) -> Option<bool> {
         let matches = |text: &String| pattern::matches(text, name).ok();
         match names {

@@ -1,4 +1,4 @@
-//! The questions that [`contains`](super::contains) answers, its answers, and the budget.
+//! What [`contains`](super::contains) takes and returns: checks with their definitions, a budget, and a verdict.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Scoped<'a> {
 }
 
 impl Scoped<'_> {
-    /// Returns whether a document is valid, or `None` if matching a pattern took too many steps.
+    /// Returns whether a document is valid, or `None` if evaluation stopped at a limit.
     pub(super) fn accepts(self, document: &Json) -> Option<bool> {
         match self.check.check(document, self.definitions) {
             Err(failure) if failure.is_given_up() => None,

@@ -41,7 +41,7 @@ impl<'c> Scope<'c> {
 }
 
 impl Check {
-    /// Returns the first violation, or the error of a pattern that takes too many steps.
+    /// Returns the first violation. Gives up, with an error, at a pattern that takes too many steps or at deep nesting.
     pub(super) fn evaluate<'c>(&'c self, json: Cursor<'_>, definitions: Definitions<'c>) -> Result<(), Error> {
         self.eval(json, &Scope { definitions, results: RefCell::default(), depth: Cell::new(0) }, None)
     }
@@ -242,7 +242,7 @@ fn mark(seen: &mut Evaluated<'_>, value: Cursor<'_>) {
     }
 }
 
-/// Returns whether a check holds. Fails only if matching a pattern takes too many steps.
+/// Returns whether a check holds. Fails only if evaluation gives up.
 fn holds(result: Result<(), Error>) -> Result<bool, Error> {
     match result {
         Ok(()) => Ok(true),

@@ -1,8 +1,8 @@
 //! Evaluates checks and union guards on a document.
 //!
 //! `mcpgen generate` copies the [`SHARED`] files into the generated crate (`generated/src/codec/evaluate`), so that
-//! generator and generated types always agree, even on messages. This module supplies what those files need: here JSON
-//! in memory, there an index into the text.
+//! generator and generated types always agree, down to the messages. This module gives those files access to JSON in
+//! memory. Its counterpart in the generated crate uses an index into the text.
 
 mod checks;
 mod guards;

@@ -65,7 +65,7 @@ impl Json {
         }
     }
 
-    /// Returns the number, if this is an integer that fits 64 bits.
+    /// Returns the number, if this is an integer that fits into an `i64`.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Json::Number(number) => i64::try_from(integer(number)?).ok(),

@@ -1,5 +1,5 @@
-//! Lowers schemas: a single walk over the keywords yields normal form and check. The grammar is closed: a keyword that
-//! `keywords` does not list is an error with its JSON pointer.
+//! Lowers schemas: a single walk over the keywords yields the normal form and the check. Any keyword that `keywords`
+//! does not list is an error with its JSON pointer, unless the caller declared it as an annotation.
 //!
 //! Each keyword is read, and its problems are reported, in one place: `type`, `enum` and `const` in `types`; keywords
 //! of one JSON type in `scalars`, `arrays` and `objects`; `allOf`, `not`, `if` and the like in `combinators`; `$ref`
@@ -37,7 +37,7 @@ pub(crate) struct Lower<'a> {
     definition: &'a str,
     depth: usize,
     pub problems: Vec<Problem>,
-    /// These are settled later, when references can be followed.
+    /// Settled later, when references can be followed.
     pub one_ofs: Vec<OneOf>,
 }
 
@@ -249,7 +249,7 @@ impl<'a> Lower<'a> {
     }
 }
 
-/// Returns the intersection of two schemas, which is computed when references can be followed.
+/// Returns the intersection of two schemas. It is computed later, once references can be followed.
 fn and(a: Schema, b: Schema, pointer: &str) -> Schema {
     match (a.kind, b.kind) {
         (Kind::Any, kind) => Schema { kind, note: b.note },

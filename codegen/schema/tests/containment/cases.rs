@@ -204,7 +204,7 @@ fn recursion() {
             r##"{"type": "array", "maxItems": 1, "items": {"$ref": "#"}}"##,
             "[[],[]]",
         ),
-        // Lists nested to an even depth, compared with lists of any depth, and vice versa.
+        // Lists nested to an even depth are among the lists of any depth.
         (
             r##"{"$defs": {"even": {"maxItems": 1, "items": {"$ref": "#/$defs/odd"}}, "odd": {"minItems": 1, "maxItems": 1, "items": {"$ref": "#/$defs/even"}}}, "$ref": "#/$defs/even"}"##,
             r##"{"maxItems": 1, "items": {"$ref": "#"}}"##,

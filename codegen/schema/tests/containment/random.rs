@@ -1,5 +1,5 @@
-//! Random pairs of schemas, built from pieces of the official test suite. An independent validator checks the verdicts,
-//! on the suite's documents and on the witnesses.
+//! Random pairs of schemas, built from pieces of the official JSON Schema test suite. An independent validator checks
+//! the verdicts on the suite's documents and on the witnesses.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -138,7 +138,7 @@ fn suite() -> Option<(Vec<Json>, Vec<Json>)> {
     Some((schemas, documents))
 }
 
-/// Returns the fragments and their variations. Ours and the independent validator must agree on all documents.
+/// Returns the fragments and their variations, without those on which mcpgen and the independent validator disagree.
 fn fragments(schemas: &[Json], documents: &[Json], random: &mut Random) -> Vec<Fragment> {
     let mut found: Vec<Json> = Vec::new();
     for schema in schemas {
@@ -178,7 +178,7 @@ fn parts(json: &Json, found: &mut Vec<Json>) {
     }
 }
 
-/// Returns a variation: wrapped, with another number, or without a keyword.
+/// Returns a variation: wrapped, with another number or boolean, or without a keyword.
 fn vary(json: &Json, random: &mut Random) -> Json {
     const AROUND: [&str; 10] = [
         r#"{"properties": {"foo": @}}"#,

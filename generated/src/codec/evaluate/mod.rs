@@ -1,8 +1,8 @@
 //! Evaluates checks and union guards on a document.
 //!
 //! `checks`, `guards`, `types` and `words` are copies of files in `codegen/schema/src`, so that `mcpgen validate`
-//! always agrees with the types, down to the message. This module supplies what those files build on: here it is an
-//! index into the text, there JSON in memory.
+//! always agrees with the types, down to the message. This module defines how those files access values: here
+//! through an index of the text, there as JSON in memory.
 
 mod checks;
 mod guards;
@@ -25,7 +25,7 @@ pub use types::JsonTypes;
 /// A step of a path.
 type Name = &'static str;
 
-/// A check refers to definitions by function, so nothing has to be looked up.
+/// Placeholder for a table of definitions: here, a check refers to each definition by function.
 #[derive(Clone, Copy, Default)]
 struct Definitions<'c>(PhantomData<&'c Check>);
 
@@ -71,7 +71,7 @@ fn at_segment(error: Error, segment: &Name) -> Error {
 }
 
 impl Error {
-    /// Returns whether evaluation stopped at a limit, so that the value may or may not be valid.
+    /// Returns whether evaluation stopped at a limit, so that it is unknown whether the value is valid.
     fn is_given_up(&self) -> bool {
         matches!(self.kind(), ErrorKind::PatternTooExpensive { .. } | ErrorKind::TooManyChecks)
     }

@@ -14,7 +14,7 @@ use crate::dpop::DpopKey;
 use crate::metadata::AuthorizationServerMetadata;
 use crate::util::now;
 
-/// Refresh an access token that is valid for less than this, in seconds.
+/// An access token that is valid for at most this many seconds is refreshed.
 const LEEWAY: u64 = 30;
 
 /// Tokens for an MCP server, and the metadata needed to refresh and revoke them.

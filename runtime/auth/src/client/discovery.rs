@@ -18,7 +18,7 @@ pub(super) struct Discovered {
     pub(super) scopes: Option<Vec<String>>,
     /// The server's validated metadata.
     pub(super) server: AuthorizationServerMetadata,
-    /// Whether the server has no metadata (2025-03-26).
+    /// Whether the server has no metadata, as revision 2025-03-26 allows.
     pub(super) has_no_metadata: bool,
 }
 

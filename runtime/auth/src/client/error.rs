@@ -11,7 +11,7 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OAuthError {
-    /// Metadata, registration or token could not be requested.
+    /// Metadata, a registration or a token could not be requested.
     #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The protected resource metadata is for another resource.
@@ -20,7 +20,7 @@ pub enum OAuthError {
          URL or a part of its path"
     )]
     ResourceMismatch {
-        /// The resource of the metadata.
+        /// The resource in the metadata.
         found: String,
         /// The URL of the MCP server.
         expected: String,
@@ -47,7 +47,7 @@ pub enum OAuthError {
     /// The authorization server does not support PKCE with S256.
     #[error("the authorization server `{0}` does not support PKCE with S256 (`code_challenge_methods_supported`)")]
     NoPkce(String),
-    /// The metadata contains no usable URL.
+    /// A URL in the settings, a challenge or the metadata is not valid.
     #[error("`{0}` is not a valid URL")]
     Url(String),
     /// The issuer of the configured client is not a URL.
@@ -106,7 +106,7 @@ pub enum OAuthError {
     /// The token endpoint's response is not valid.
     #[error("the response of the token endpoint is not valid: {0}")]
     TokenResponse(&'static str),
-    /// The grant needs a confidential client.
+    /// The grant needs [`OAuthOptions::client`](super::OAuthOptions::client), which is not set.
     #[error("this grant needs a client ID; set `OAuthOptions::client`")]
     NoClient,
     /// The client of [`Grant::JwtBearer`](super::Grant::JwtBearer) has no issuer.

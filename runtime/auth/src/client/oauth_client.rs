@@ -32,9 +32,9 @@ const GIVE_UP: Duration = Duration::from_secs(60);
 
 /// Gets access tokens for one MCP server, and authorizes requests with them.
 ///
-/// Nothing happens until the server responds with 401. Then the client finds the authorization server, obtains a token,
-/// and the request is sent again. Tokens are refreshed before they expire, and more scopes are requested if the server
-/// responds with 403 and `insufficient_scope`. Concurrent requests wait for the same token.
+/// Without stored credentials, nothing happens until the server responds with 401. Then the client finds the
+/// authorization server and obtains a token, and the request is sent again. Tokens are refreshed before they expire,
+/// and more scopes are requested after a 403 with `insufficient_scope`. Concurrent requests wait for the same token.
 pub struct OAuthClient {
     server_url: Url,
     pub(super) options: OAuthOptions,

@@ -1,4 +1,4 @@
-//! The trait of user agents, through which users log in.
+//! The trait for user agents, through which users log in.
 
 use std::fmt;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub trait UserAgent: Send + Sync + 'static {
 
 /// A prepared login.
 pub trait PendingLogin: Send {
-    /// Returns the redirect URI, where the authorization server sends the user back to.
+    /// Returns the redirect URI, to which the authorization server sends the user back.
     fn redirect_uri(&self) -> String;
 
     /// Sends the user to the request's URL, and returns the URL that the user was redirected to, including its query.

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::error::{FetchError, shown};
 
-/// The error names the member, what was expected and the type found, but no values, which may be secret.
+/// Decodes a response. An error names the member and the types expected and found, but no values: they may be secret.
 pub(crate) fn json<T: DeserializeOwned>(url: &Url, body: &SecretString) -> Result<T, FetchError> {
     const NO_OBJECT: &str = "it is not a JSON object";
     // serde would accept an array and read its elements in order.

@@ -40,7 +40,7 @@ pub struct Reply {
 }
 
 impl Fetcher {
-    /// Creates a fetcher. It uses no proxy, which would resolve names regardless of the policy.
+    /// Creates a fetcher. It uses no proxy, because a proxy would resolve names regardless of the policy.
     ///
     /// # Errors
     ///

@@ -153,7 +153,7 @@ impl Jwk {
     pub fn thumbprint(&self) -> Result<String, JoseError> {
         let missing = || JoseError::Key("it lacks a required member");
         let text = |member: &Option<String>| member.clone().ok_or_else(missing);
-        // Sorted by hand, because serde_json's feature `preserve_order` would keep this order.
+        // Written in sorted order, because with serde_json's feature `preserve_order`, `json!` does not sort.
         let required = match self.kty.as_str() {
             "EC" => json!({ "crv": text(&self.crv)?, "kty": "EC", "x": text(&self.x)?, "y": text(&self.y)? }),
             "OKP" => json!({ "crv": text(&self.crv)?, "kty": "OKP", "x": text(&self.x)? }),

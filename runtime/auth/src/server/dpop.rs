@@ -30,7 +30,7 @@ pub(super) struct ProofChecker {
 /// How many proofs to remember per [`LIFETIME`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProofLimits {
-    /// Limit per key, so that no client uses up everyone's memory.
+    /// Limit per key, so that no client can use up the whole space.
     pub(super) per_key: usize,
     /// Limit per key in the space reserved for keys with few proofs, which busy keys cannot use up.
     pub(super) reserved_per_key: usize,
@@ -57,7 +57,7 @@ struct UsedProofs {
 
 #[derive(Debug, Default)]
 struct Period {
-    /// One hash per proof, of its key's thumbprint and its ID.
+    /// One hash per proof, computed from its key's thumbprint and its ID.
     proofs: HashSet<[u8; 32]>,
     /// Proofs per key, by the hash of its thumbprint.
     keys: HashMap<[u8; 32], usize>,
@@ -110,7 +110,7 @@ impl ProofChecker {
         Self { limits, used: Mutex::default() }
     }
 
-    /// Returns whether the client should use a new nonce.
+    /// Checks a proof. Returns whether the client should use a new nonce.
     pub(super) fn check(&self, proof: &str, expected: &Expected<'_>) -> Result<bool, ProofError> {
         let jws = Jws::parse(proof).map_err(|_| "the proof is not a JSON Web Token")?;
         if jws.header.typ.as_deref() != Some("dpop+jwt") {

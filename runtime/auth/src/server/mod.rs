@@ -33,8 +33,8 @@
 //! # Files
 //!
 //! * `resource` is the layer and the metadata, with the settings in `options` and `scopes`.
-//! * `verifier` is the trait of token verifiers, implemented by `jwt`, which gets the issuer's keys from `jwks`, and by
-//!   `introspection`. A verified token yields an `identity`.
+//! * `verifier` is the trait for token verifiers, implemented by `jwt`, which gets the issuer's keys from `jwks`, and
+//!   by `introspection`. A verified token yields an `identity`.
 //! * `dpop` checks proofs, and `nonce` their nonces. `operation` finds out what a request does. `refusal` creates error
 //!   responses.
 

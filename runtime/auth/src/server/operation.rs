@@ -45,7 +45,7 @@ pub(super) fn operations(body: &[u8]) -> Result<Vec<Operation>, serde_json::Erro
     Ok(messages.into_iter().filter_map(operation).collect())
 }
 
-/// A batch of at most [`MOST_IN_BATCH`] messages. The rest is not read, because the endpoint rejects longer ones.
+/// A batch of at most [`MOST_IN_BATCH`] messages. Reading a longer one fails: the endpoint would reject it anyway.
 struct Batch<'a>(Vec<Message<'a>>);
 
 impl<'de> Deserialize<'de> for Batch<'de> {

@@ -37,7 +37,7 @@ pub enum DpopPolicy {
 }
 
 impl ResourceOptions {
-    /// Creates options for the MCP server at this URL, with this issuer's tokens.
+    /// Creates options for the MCP server at this URL, which accepts this issuer's tokens.
     pub fn new(resource: impl Into<String>, authorization_server: impl Into<String>) -> Self {
         Self {
             resource: resource.into(),

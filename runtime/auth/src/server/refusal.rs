@@ -18,7 +18,7 @@ pub(super) enum Refusal {
     InvalidToken(&'static str),
     InvalidProof(&'static str),
     NoNonce,
-    /// The token lacks some of the required scopes. Contains all of those.
+    /// The token lacks some of the required scopes. Contains all required scopes.
     InsufficientScope(BTreeSet<String>),
     InvalidRequest(&'static str),
     Unavailable,
@@ -66,7 +66,7 @@ impl Refusal {
         if status.is_server_error() {
             return response;
         }
-        // Clients without a token get a nonce, too, so that their first request with one succeeds right away.
+        // Clients without a token get a nonce, too, so that their first request with a token succeeds right away.
         if let Some(nonce) = options.dpop_nonces.as_ref().and_then(DpopNonces::header) {
             headers.insert(DPOP_NONCE, nonce);
         }

@@ -367,7 +367,7 @@ mod tests {
     use super::*;
     use crate::dpop::DpopKey;
 
-    /// Accepts any token, as bound to this key.
+    /// Accepts any token, and treats it as bound to this key.
     struct BoundTo(String);
 
     impl TokenVerifier for BoundTo {

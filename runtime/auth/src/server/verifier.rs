@@ -1,4 +1,4 @@
-//! The trait of token verifiers.
+//! The trait for token verifiers.
 
 use futures_util::future::BoxFuture;
 use secrecy::SecretString;

@@ -1,4 +1,4 @@
-//! The trait of credential stores.
+//! The trait for credential stores.
 
 use std::fmt;
 

@@ -21,7 +21,7 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Stores entries in a JSON file.
 ///
-/// On Unix, the file has mode 0600, and one that others can read is rejected. A change replaces the file atomically,
+/// On Unix, the file has mode 0600, and a file that others can access is rejected. Changes replace the file atomically,
 /// and a lock file next to it (`.lock`) keeps processes from losing each other's changes. A lock file per entry ensures
 /// that only one process refreshes its tokens. The entries are not encrypted, so prefer the system's keyring if there
 /// is one.

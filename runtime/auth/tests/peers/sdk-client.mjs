@@ -1,4 +1,4 @@
-// A client of the official SDK, which logs in to a server and calls its tool `read`. Argument: the server's URL.
+// A client built with the official SDK. Logs in to a server and calls its tool `read`. Argument: the server's URL.
 
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';

@@ -1,4 +1,4 @@
-// A server of the official SDK, protected by its bearer middleware. Prints its URL. Argument: the issuer.
+// A server built with the official SDK, protected by its bearer middleware. Prints its URL. Argument: the issuer.
 
 import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';
 import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js';

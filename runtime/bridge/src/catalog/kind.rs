@@ -17,8 +17,8 @@ pub enum Kind {
     Template,
 }
 
-/// The properties of each kind: the method that lists items, the member of its result, the capability, the member
-/// that identifies an item, and its name in messages.
+/// The properties of each kind: the method that lists items, the result's member that has them, the capability, the
+/// member that identifies an item, and the kind's name in messages.
 const FACTS: [[&str; 5]; 4] = [
     ["tools/list", "tools", "tools", "name", "tool"],
     ["prompts/list", "prompts", "prompts", "name", "prompt"],
@@ -42,7 +42,7 @@ impl Kind {
         FACTS[self as usize][0]
     }
 
-    /// Returns the member of its result that has the items.
+    /// Returns the member of that method's result that has the items.
     #[must_use]
     pub fn member(self) -> &'static str {
         FACTS[self as usize][1]
@@ -60,13 +60,13 @@ impl Kind {
         FACTS[self as usize][3]
     }
 
-    /// Returns its name in messages, such as `resource template`.
+    /// Returns the kind's name in messages, such as `resource template`.
     #[must_use]
     pub fn noun(self) -> &'static str {
         FACTS[self as usize][4]
     }
 
-    /// Returns a name or URI with the name of its server.
+    /// Returns a name or URI with its server's name as a prefix.
     #[must_use]
     pub fn with_prefix(self, server: &str, key: &str) -> String {
         match self {
@@ -75,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// Returns the position of the server and its own name or URI, if a name or URI has the name of a server.
+    /// Returns the position of the server and the item's own name or URI, if `seen` has a server's name as a prefix.
     #[must_use]
     pub fn split_prefix<'k>(self, servers: &[String], seen: &'k str) -> Option<(usize, &'k str)> {
         match self {
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// Returns the change of a list of this kind.
+    /// Returns the change that is reported when a list of this kind changes.
     #[must_use]
     pub fn change(self) -> Change {
         match self {

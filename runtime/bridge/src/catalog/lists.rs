@@ -22,7 +22,7 @@ struct State {
 }
 
 impl Lists {
-    /// Creates the lists of servers with these names. `known` returns what is known about a list of a server.
+    /// Creates the lists of servers with these names. `known` returns what is known about a server's list.
     pub fn new(
         servers: &[String],
         prefix: Prefix,
@@ -36,13 +36,13 @@ impl Lists {
         lists
     }
 
-    /// Returns a list of a server.
+    /// Returns a server's list of this kind.
     #[must_use]
     pub fn get(&self, kind: Kind, server: usize) -> ServerList {
         self.state.lock().of_kind[kind as usize][server].clone()
     }
 
-    /// Returns whether a list of a server has not changed since it was read.
+    /// Returns whether a server's list has not changed since it was read.
     #[must_use]
     pub fn is_current(&self, kind: Kind, server: usize) -> bool {
         let list = &self.state.lock().of_kind[kind as usize][server];
@@ -55,7 +55,7 @@ impl Lists {
         self.state.lock().of_kind[kind as usize].iter().any(|list| list.read_at.is_some())
     }
 
-    /// Changes a list of a server. The catalog stays the same until it is built again.
+    /// Changes what is known about a server's list. The catalog stays the same until it is built again.
     pub fn update(&self, kind: Kind, server: usize, update: impl FnOnce(&mut ServerList)) {
         update(&mut self.state.lock().of_kind[kind as usize][server]);
     }

@@ -10,7 +10,7 @@ pub struct Memory {
     used: AtomicUsize,
 }
 
-/// A part of the budget that is in use. Dropping it returns it.
+/// A part of the budget that is in use, returned on drop.
 #[derive(Debug)]
 pub struct Held {
     memory: Arc<Memory>,

@@ -1,7 +1,7 @@
 //! What several servers of a client list, under the names and URIs that the client sees.
 //!
-//! `names` chooses these, and `uris` replaces URIs in results. `kind` has the kinds of items, `lists` the lists of all servers,
-//! `page` their pages, and `memory` the budget. `params` reads which item is meant.
+//! `names` chooses these, and `uris` replaces URIs in results. `kind` defines the kinds of items, `lists` has the lists
+//! of all servers, `page` returns their pages, and `memory` is the budget. `params` reads which item is meant.
 
 mod kind;
 mod lists;
@@ -26,7 +26,7 @@ use self::names::Uris;
 pub use self::params::unambiguous;
 pub use self::uris::{normal_forms, replace_uris};
 
-/// The items of a list of a server. Clients with equal lists share them.
+/// The items of a server's list. Clients with equal lists share them.
 #[derive(Debug)]
 pub struct Items {
     /// The items, in the order of the server.
@@ -43,21 +43,21 @@ impl Items {
     }
 }
 
-/// The items of one kind of one server, as it lists them.
+/// What is known about one server's list of one kind.
 #[derive(Clone, Debug, Default)]
 pub struct ServerList {
-    /// `None` before the list was read.
+    /// The items, as the server lists them. `None` until the list is read.
     pub items: Option<Arc<Items>>,
     /// Why the list could not be read the last time, although the server is connected.
     pub failure: Option<Arc<str>>,
     /// Whether the server is connected. If it is not, its items are remembered, so that the names of other items stay
     /// the same.
     pub is_available: bool,
-    /// What differs from the pins, by name.
+    /// What differs from the pinned items, by name.
     pub findings: HashMap<String, Arc<str>>,
     /// How many times the list has changed.
     pub changes: u64,
-    /// The number of changes when the list was last read. `None` before it was read.
+    /// The number of changes when the list was last read. `None` until it is read.
     pub read_at: Option<u64>,
 }
 
@@ -85,7 +85,7 @@ pub struct Entry {
     at: usize,
     /// Whether its server is connected.
     pub is_available: bool,
-    /// What differs from its pin.
+    /// What differs from the pinned item.
     pub finding: Option<Arc<str>>,
 }
 
@@ -154,7 +154,7 @@ impl Catalog {
         catalog
     }
 
-    /// Returns the items of a kind, ordered by their servers and then as these list them.
+    /// Returns the items of a kind, ordered by server and then as each server lists them.
     #[must_use]
     pub fn entries(&self, kind: Kind) -> &[Entry] {
         &self.entries[kind as usize]
@@ -180,7 +180,7 @@ impl Catalog {
     /// Returns the server of a resource, and the URI that the server has for it, even if the server does not list it.
     #[must_use]
     pub fn resource(&self, servers: &[String], seen: &str) -> Option<(usize, String)> {
-        // A server that lists a URI with the prefix of another must not get what is meant for that one.
+        // A server that lists a URI with another server's prefix must not get requests meant for that server.
         match names::split_uri_prefix(servers, seen).filter(|_| servers.len() > 1 || !self.uris.is_listed(seen)) {
             Some((server, uri)) => Some((server, uri.to_owned())),
             None => Some((self.uris.owner(seen)?, seen.to_owned())),

@@ -1,9 +1,9 @@
 //! The names under which clients see the tools and prompts of several servers, and the URIs of their resources.
 //!
-//! A name that one server has stays as it is. If several servers have it, each gets the name of its server as a prefix:
-//! `files__read`. A URI that several servers have gets the name of its server before its scheme: `files+file:///notes`.
-//! Both forms always work, and no name depends on the order in which servers connect. A name or URI that begins like one of
-//! another server gets a prefix, too: what begins with the name of a server always belongs to that server.
+//! A name that only one server has stays as it is. If several servers have it, each gets its server's name as a prefix:
+//! `files__read`. A URI that several servers have gets its server's name before its scheme: `files+file:///notes`. The
+//! forms with a prefix always work, and no name depends on the order in which servers connect. A name or URI that
+//! begins with another server's prefix gets its own, too: what begins with a server's prefix belongs to that server.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Bound::{Included, Unbounded};
@@ -14,8 +14,8 @@ pub enum Prefix {
     /// Those that several servers have.
     #[default]
     Clash,
-    /// All. Use it if servers do not trust each other: then no server can take the name of a tool, or the URI of a resource,
-    /// of another.
+    /// All. Use this if servers do not trust each other: then no server can take the name of another's tool, or the URI
+    /// of another's resource.
     Always,
 }
 
@@ -25,7 +25,7 @@ const SEPARATOR: &str = "__";
 /// An item: the position of its server, and its own name.
 pub(super) type Item<'n> = (usize, &'n str);
 
-/// Returns the name of an item with that of its server.
+/// Returns the name of an item with its server's name as a prefix.
 pub(super) fn prefixed(server: &str, name: &str) -> String {
     format!("{server}{SEPARATOR}{name}")
 }
@@ -36,7 +36,7 @@ pub(super) fn split_prefix<'n>(servers: &[String], name: &'n str) -> Option<(usi
     Some((servers.iter().position(|known| known == server)?, own))
 }
 
-/// Returns the name of each item for clients.
+/// Returns the name that clients see for each item.
 pub(super) fn names(servers: &[String], items: &[Item<'_>], prefix: Prefix) -> Vec<String> {
     let mut owners: HashMap<&str, BTreeSet<usize>> = HashMap::new();
     for (server, name) in items {
@@ -62,7 +62,7 @@ pub(super) fn names(servers: &[String], items: &[Item<'_>], prefix: Prefix) -> V
     items.iter().map(name).collect()
 }
 
-/// Returns a URI, or a URI template, with the name of its server.
+/// Returns a URI, or a URI template, with its server's name as a prefix.
 pub(super) fn prefixed_uri(server: &str, uri: &str) -> String {
     format!("{server}+{uri}")
 }
@@ -73,7 +73,7 @@ pub(super) fn split_uri_prefix<'n>(servers: &[String], uri: &'n str) -> Option<I
     Some((servers.iter().position(|known| known == server)?, own))
 }
 
-/// The server that has a URI.
+/// Whether one server or several have a URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     One(usize),
@@ -83,12 +83,12 @@ enum Owner {
 /// The URIs and URI templates of all servers.
 #[derive(Debug, Default)]
 pub(super) struct Uris {
-    /// The servers, if there are several. What begins with one of their names belongs to no other server.
+    /// The servers, if there are several. A URI that begins with the prefix of one of them belongs to no other.
     reserved: Vec<String>,
     prefix: Prefix,
     uris: HashMap<String, Owner>,
     templates: HashMap<String, Owner>,
-    /// What precedes the first variable of templates.
+    /// The part of each template before its first variable.
     template_starts: BTreeMap<String, Owner>,
     /// The only server with resources.
     only: Option<Owner>,
@@ -102,7 +102,7 @@ impl Owner {
 
 /// Returns the entry with the longest key that a text begins with.
 fn longest_start<'m, T>(map: &'m BTreeMap<String, T>, text: &str) -> Option<&'m T> {
-    // Every key that `text` begins with also begins what `text` has in common with a key between the two.
+    // A key that is a prefix of `text` is also a prefix of what `text` shares with any key sorted between the two.
     let mut end = text;
     loop {
         let (key, value) = map.range::<str, _>((Unbounded, Included(end))).next_back()?;
@@ -115,7 +115,7 @@ fn longest_start<'m, T>(map: &'m BTreeMap<String, T>, text: &str) -> Option<&'m 
 }
 
 impl Uris {
-    /// Creates it from the resources and the resource templates of all servers.
+    /// Indexes the resources and the resource templates of all servers.
     pub(super) fn new(servers: &[String], resources: &[Item<'_>], templates: &[Item<'_>], prefix: Prefix) -> Self {
         let reserved = if servers.len() > 1 { servers.to_owned() } else { Vec::new() };
         let mut uris = Self { reserved, prefix, ..Self::default() };
@@ -145,12 +145,12 @@ impl Uris {
         self.uris.contains_key(uri)
     }
 
-    /// Returns whether a URI or a template may belong to a server without its prefix.
+    /// Returns whether a URI or template may belong to a server although it lacks that server's prefix.
     fn is_free(&self, uri: &str) -> bool {
         self.prefix == Prefix::Clash && split_uri_prefix(&self.reserved, uri).is_none()
     }
 
-    /// Returns the server that has a URI without a prefix. Returns `None` if none has it, or several.
+    /// Returns the server that has a URI without a prefix. `None` if no server or several servers have it.
     pub(super) fn owner(&self, uri: &str) -> Option<usize> {
         if !self.is_free(uri) {
             return None;

@@ -10,8 +10,8 @@ use mcpgen_types::{ErrorObject, Json, JsonObject, Request, Revision};
 use super::{Catalog, Entry, Kind};
 
 impl Catalog {
-    /// Returns a page of a list, as the result of its method. `visible` are the items that the client sees; cursors count only these, so
-    /// they reveal nothing else. An item that the client's revision cannot express is left out.
+    /// Returns a page of a list, as the result of its method. Cursors count only `visible`, the items that the client
+    /// sees, so they reveal nothing else. An item that the client's revision cannot express is left out.
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl Catalog {
             Some(cursor) => {
                 let last = decode_cursor(kind.member(), cursor)?;
                 let (position, seen) = last.split_once(' ').unwrap_or_default();
-                // The last item of the page before may have moved or may be gone.
+                // The last item of the previous page may have moved or be gone.
                 let at = visible.iter().position(|entry| entry.seen == seen).or_else(|| position.parse().ok());
                 at.map_or(0, |at: usize| at.saturating_add(1))
             }

@@ -3,15 +3,15 @@
 use mcpgen_runtime::jsonrpc::errors;
 use mcpgen_types::{ErrorObject, Json, JsonObject};
 
-/// The longest name of a member in an error, in characters.
+/// Maximum length of a member's name in an error, in characters.
 const MAX_NAME: usize = 100;
 
-/// Returns params in which each member occurs once: a server may read the first of several, and a gateway the last.
+/// Returns the params with each member only once. Of duplicates, a server may read the first, and a gateway the last.
 ///
 /// # Errors
 ///
-/// Fails if a name differs from one of `members` only in case. Some servers would read it instead, so rules could not hold for
-/// what they read.
+/// Fails if a name differs from one of `members` only in case. Some servers ignore case, and would read a value that no
+/// rule has checked.
 pub fn unambiguous(params: Option<Json>, members: &[&str]) -> Result<JsonObject, ErrorObject> {
     let Some(params) = params else { return Ok(JsonObject::new()) };
     // Upper case first: `ſ` and the Kelvin sign are equal to `s` and `k` for some servers.

@@ -2,8 +2,8 @@
 
 use mcpgen_types::{Json, JsonObject, JsonRef};
 
-/// Replaces the URIs in the result of a call, a prompt or a read. `seen` returns the URI that clients see. Returns the same
-/// result if no URI changes.
+/// Replaces the URIs in the result of a call, a prompt or a read with those that clients see, which `seen` returns.
+/// Returns the same result if no URI changes.
 #[must_use]
 pub fn replace_uris(result: Json, seen: &dyn Fn(&str) -> String) -> Json {
     // The name of the member may be escaped.
@@ -27,9 +27,9 @@ pub fn replace_uris(result: Json, seen: &dyn Fn(&str) -> String) -> Json {
 /// How many times percent-encoding is decoded. Servers decode it once, or twice by mistake.
 const MAX_DECODED: usize = 4;
 
-/// Returns what a server may make of a URI: without percent-encoding, dot segments, repeated slashes or backslashes, and with
-/// the scheme and host in lower case. The two forms differ if it has dot segments after `?` or `#`, which belong to the path
-/// for some servers.
+/// Returns how a server may read a URI: without percent-encoding, dot segments, repeated slashes or backslashes, and
+/// with the scheme and host in lower case. There are two forms if it has dot segments after `?` or `#`, which some
+/// servers count as part of the path.
 #[must_use]
 pub fn normal_forms(uri: &str) -> Vec<String> {
     let mut decoded = uri.to_owned();

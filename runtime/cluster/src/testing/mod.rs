@@ -49,7 +49,7 @@ fn random() -> [u8; 16] {
 /// No test takes this long.
 const LONG: Duration = Duration::from_secs(600);
 
-/// No other test uses this name.
+/// Returns a name that no other test uses.
 fn unique(name: &str) -> String {
     format!("{name}-{:032x}", u128::from_be_bytes(random()))
 }

@@ -19,7 +19,7 @@ pub async fn session_store<S: SessionStore>(replica: impl AsyncFn() -> S) {
     accepts_concurrent_writers(&replica).await;
 }
 
-/// Tests that a [`SessionStore`] for at most `max` sessions is empty, and rejects further ones.
+/// Tests that an empty [`SessionStore`] accepts `max` sessions, and rejects further ones.
 pub async fn session_limit<S: SessionStore>(replica: impl AsyncFn() -> S, max: usize) {
     let store = replica().await;
     for n in 0..max {
@@ -39,7 +39,7 @@ async fn locate(store: &impl SessionStore, id: &str) -> Option<Home> {
     store.locate(id).await.expect("an available store")
 }
 
-/// Expects this replica to be the home.
+/// Returns the session, and panics if this replica is not its home.
 async fn here(store: &impl SessionStore, id: &str) -> StoredSession {
     match locate(store, id).await {
         Some(Home::Here(session)) => session,

@@ -35,7 +35,7 @@ pub async fn task_limit<S: TaskStore>(replica: impl AsyncFn() -> S, max: usize) 
     assert_eq!(listed.len(), max, "the rejected task is not stored");
 }
 
-/// A task that expires after some seconds.
+/// Creates a task that expires after this many seconds.
 fn task(owner: &str, seconds: i64) -> StoredTask {
     let now = Timestamp::now();
     let created = format!("{now:.3}");

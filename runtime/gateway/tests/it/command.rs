@@ -1,4 +1,4 @@
-//! The command.
+//! Tests of the command `mcpgen-gateway`.
 
 use std::fs;
 use std::process::{Command as StdCommand, Output};
@@ -128,7 +128,7 @@ fn checks_a_configuration() {
     }
 }
 
-/// A client that does not want to wait for servers sends a signal: the gateway ends, and leaves none behind.
+/// A client that does not want to wait for servers sends a signal: the gateway ends, and leaves no server behind.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_signal_ends_servers_that_do_not_exit() {
@@ -163,7 +163,7 @@ async fn a_signal_ends_servers_that_do_not_exit() {
             let _ = Command::new("kill").args(["-TERM", &id]).status().await;
         }
     };
-    // Without the signal, the server has ten seconds.
+    // Without the signal, the gateway would give the server ten seconds.
     tokio::time::timeout(Duration::from_secs(8), ends).await.expect("a signal ends the gateway");
     let server = fs::read_to_string(file).expect("the ID of the server");
     let gone = async {

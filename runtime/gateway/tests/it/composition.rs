@@ -59,7 +59,7 @@ async fn lists_calls_and_reads() {
             ("b:///note", Ok(("b:///note", "b"))),
             ("b+file:///shared", Ok(("b+file:///shared", "b"))),
             ("row://1", Ok(("row://1", "a row"))),
-            // It is not clear which one is meant.
+            // Ambiguous, because both servers have it.
             ("file:///shared", Err(())),
             ("file:///other", Err(())),
         ] {
@@ -93,7 +93,7 @@ async fn lists_calls_and_reads() {
         assert_eq!(completed.total, Some(0));
         let unknown = call(&client, "only_c").await.expect_err("an unknown tool").to_string();
         assert!(unknown.contains(r#"unknown tool "only_c"; did you mean "only_"#), "{unknown}");
-        // Revision 2024-11-05 has no links, so the result is an error for its clients.
+        // Revision 2024-11-05 has no resource links, so the result is an error there.
         if front >= Revision::V2025_06_18 && behind >= Revision::V2025_06_18 {
             let linked = call(&client, "b__link").await.expect("a link");
             let [ContentBlock::ResourceLink(link)] = &linked.content[..] else { panic!("{linked:?}") };

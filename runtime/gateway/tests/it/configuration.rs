@@ -64,7 +64,7 @@ fn reads_files_of_desktop_clients() {
     assert!(error.contains("no variable `MCPGEN_GATEWAY_NOTHING`"), "{error}");
 }
 
-/// As desktop clients do it, in every text that can need it. Relative folders start at that of the file.
+/// Variables are expanded in every field that may contain one. A relative `cwd` is relative to the file's folder.
 #[test]
 fn expands_variables_of_desktop_files() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -114,7 +114,7 @@ fn relative_paths_start_at_the_folder_of_the_configuration() {
     assert_eq!((a.cwd, &a.env["X"], &a.env["Y"]), (Some(folder.path().join("work")), &file("x"), &file("/etc/y")));
     assert_eq!((&b.headers["X"], b.oauth.and_then(|it| it.client_secret)), (&file("x"), Some(file("s"))));
     assert_eq!(config.http.and_then(|http| http.redis), Some(file("redis")));
-    // The log and the pins start at the folder that the gateway gets.
+    // The paths of the log and the pins are relative to the folder that the gateway gets.
     fs::write(folder.path().join("pins.json"), "{}").expect("written");
     let text = "calls.log = 'calls.jsonl'\npins.file = 'pins.json'\n[servers.a]\ncommand = 'x'";
     fs::write(&path, text).expect("written");

@@ -32,7 +32,7 @@ async fn a_server_that_ends_in_a_call_comes_back() {
         // The output of the server is in the log only.
         assert!(failed.contains("server `a`: its process exited with status 7"), "{failed}");
         assert!(!failed.contains("disk full") && !failed.contains("gateway_server"), "{failed}");
-        // The lists change once for the end, and once for the return. The resource may have changed meanwhile.
+        // The lists change when the server ends, and when it returns. The resource may have changed meanwhile.
         let (mut names, mut has_resource) = (Vec::new(), false);
         while names.len() != 14 || !has_resource {
             match in_time(changes.try_next()).await.expect("a subscription").expect("a change") {
@@ -62,7 +62,7 @@ async fn a_server_that_does_not_start_takes_only_its_tools_with_it() {
     }
 }
 
-/// A server that is not available does not keep a client from subscribing to resources of others, and to its own.
+/// While a server is not available, a client can subscribe to resources of others, and even to those of that server.
 #[cfg(unix)]
 #[tokio::test]
 async fn subscriptions_wait_for_a_server() {
@@ -76,7 +76,7 @@ async fn subscriptions_wait_for_a_server() {
         config.servers.insert("c".to_owned(), process("c", behind, &["small"]));
         let client = connect(&gateway(config), client(front)).await;
         tool_names(&client).await;
-        // Before `b` has listed its resources, nobody knows that it has the last one.
+        // Until `b` has listed its resources, the gateway does not know that it has the last one.
         let uris = ["a+file:///shared", "b+file:///shared", "b:///note"].map(str::to_owned);
         let filter = SubscriptionFilter::new().with_resource_subscriptions(uris.clone());
         let mut changes = in_time(client.changes(filter)).await.expect("a subscription");
@@ -94,7 +94,7 @@ async fn subscriptions_wait_for_a_server() {
     .await;
 }
 
-/// A list does not wait for a server that takes long to start, but a call of one of its tools does.
+/// A list does not wait for a server that takes long to start, but a call to one of its tools does.
 #[tokio::test]
 async fn a_call_waits_for_a_server_that_takes_long_to_start() {
     if std::env::var_os("MCPGEN_THOROUGH").is_none() {
@@ -111,7 +111,7 @@ async fn a_call_waits_for_a_server_that_takes_long_to_start() {
     assert_eq!(text(&client, "slow__greet").await, "hello from slow");
 }
 
-/// The messages of a client that counts the responses to each request.
+/// Returns a call as a raw message, so that the test can count the responses to each.
 fn call_message(id: u64, tool: &str, arguments: &Value, revision: Revision) -> Vec<u8> {
     let mut params = json!({ "name": tool, "arguments": arguments });
     if !revision.is_legacy() {
@@ -143,7 +143,7 @@ fn victims(revision: Revision, folder: &Path) -> Config {
     config
 }
 
-/// Numbers that look random, from a seed (SplitMix64).
+/// Pseudorandom numbers from a seed, after SplitMix64.
 struct Numbers(u64);
 
 impl Numbers {
@@ -167,17 +167,17 @@ async fn kill(folder: &Path, victim: &str) {
     let _ = command.args(["-9", id.trim()]).stderr(std::process::Stdio::null()).status().await;
 }
 
-/// What a call is for, which says how it may end.
+/// What is called, which determines how the call may end.
 enum Sent {
     /// A call of `b`, which succeeds.
     Other,
-    /// An echo of a victim, which succeeds or fails with the victim.
+    /// A call of `echo` on a victim, which succeeds, or fails with the victim.
     Echo(&'static str),
     /// A call that ends only with its server.
     Endless(&'static str),
 }
 
-/// Calls while servers are killed at random. Each request gets exactly one response, and the servers come back.
+/// Calls tools while servers are killed at random. Each request gets exactly one response, and the servers come back.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_call_is_lost_and_none_is_answered_twice() {
@@ -228,7 +228,7 @@ async fn no_call_is_lost_and_none_is_answered_twice() {
             }
             outgoing
         });
-        // Also ends the calls that end only with their server.
+        // This also ends the endless calls.
         let path = folder.path().to_owned();
         let killing = tokio::spawn(async move {
             loop {
@@ -243,7 +243,7 @@ async fn no_call_is_lost_and_none_is_answered_twice() {
             assert_eq!(responses.insert(id, response), None, "{id} has two responses");
         }
         killing.abort();
-        // Nothing follows.
+        // No more responses arrive.
         let more = tokio::time::timeout(Duration::from_millis(500), next_response(&mut incoming));
         assert!(more.await.is_err());
         let (mut echoed, mut failed) = (0, 0);
@@ -258,7 +258,7 @@ async fn no_call_is_lost_and_none_is_answered_twice() {
                 (Sent::Echo(victim) | Sent::Endless(victim), Some(error)) => {
                     failed += 1;
                     let text = error["message"].as_str().expect("a text");
-                    // A call that is sent between the end and its notice only learns that the connection is closed.
+                    // A call that is sent before the gateway notices the end only learns of a closed connection.
                     let reasons = ["killed by", "is not available: ", "the connection is closed"];
                     let names_both = text.contains(&format!("server `{victim}`"))
                         && reasons.iter().any(|reason| text.contains(reason));

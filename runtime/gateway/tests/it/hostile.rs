@@ -1,4 +1,4 @@
-//! Servers that take what belongs to others, and clients that look for what is hidden from them.
+//! Servers that claim what belongs to others, and clients that look for what is hidden from them.
 
 use mcpgen_gateway::{Config, Prefix, Rules, ServerConfig};
 use mcpgen_sdk::protocol::change::Change;
@@ -11,7 +11,7 @@ use crate::support::{
     client, connect, example, for_all_eras, gateway, in_time, process, text, tool_names, two_servers,
 };
 
-/// The server `a`, which lists what belongs to `b`, and `b`.
+/// The server `b`, and a server `a` that lists what belongs to `b`.
 fn with_raw_server(behind: Revision, arguments: &[&str]) -> Config {
     let mut config = two_servers(behind);
     let path = example("raw_server");
@@ -53,7 +53,7 @@ async fn a_server_cannot_take_the_names_of_another() {
             let resources = in_time(client.resources()).await.expect("resources");
             let uris: Vec<_> = resources.iter().map(|it| &*it.uri).collect();
             match prefix {
-                // The URIs and templates of each server have its name, and others belong to none.
+                // The URIs and templates of each server begin with its name, and other URIs belong to no server.
                 Prefix::Always => {
                     assert!(uris.iter().all(|uri| uri.starts_with("a+") || uri.starts_with("b+")), "{uris:?}");
                     let templates = in_time(client.resource_templates()).await.expect("templates");
@@ -68,7 +68,7 @@ async fn a_server_cannot_take_the_names_of_another() {
     .await;
 }
 
-/// What allows the tools of a server does not allow the tool of another with the same name.
+/// A rule that allows the tools of one server does not allow a tool of another that imitates their names.
 #[tokio::test]
 async fn a_server_cannot_take_what_is_allowed_to_another() {
     let mut config = with_raw_server(Revision::LATEST, &[]);
@@ -124,7 +124,7 @@ async fn a_member_with_another_case_is_refused() {
         let fine = json!({ "name": "params", "arguments": { "Name": "x" }, "_meta": meta });
         let sent = call_raw(&client, fine.clone()).await.expect("a result");
         assert!(sent.contains("params"), "{sent}");
-        // The gateway decides by the last of several members, so the server must get only that one.
+        // Of duplicate members, the gateway checks the last, so the server must get only that one.
         let twice = format!(r#"{{"name":"hidden",{}"#, &fine.to_string()[1..]);
         let twice = Json::parse(twice).expect("JSON");
         let sent = in_time(client.peer().raw_request("tools/call", Some(twice))).await.expect("a result");
@@ -156,7 +156,7 @@ async fn the_trace_context_is_passed_on() {
     .await;
 }
 
-/// Pages tell nothing about what a client does not see.
+/// Pages reveal nothing about what is hidden from a client.
 #[tokio::test]
 async fn cursors_do_not_reveal_hidden_names() {
     let mut config = two_servers(Revision::LATEST);
@@ -174,7 +174,7 @@ async fn cursors_do_not_reveal_hidden_names() {
     assert_eq!(pages[0], pages[1]);
 }
 
-/// An invalid item hides itself only, and a list that fails hides no other.
+/// An invalid item hides only itself, and a list that fails hides no other list.
 #[tokio::test]
 async fn an_invalid_item_hides_no_other() {
     for_all_eras(|front, behind| async move {
@@ -198,7 +198,7 @@ async fn pinning_fails_if_a_list_fails() {
     assert_eq!(outcomes, [("a", false), ("b", true)]);
 }
 
-/// A subscription covers the parts of a resource, under the name by which the client has subscribed.
+/// A subscription covers the parts of a resource, under the URI that the client subscribed to.
 #[tokio::test]
 async fn changes_of_parts_reach_their_subscribers() {
     for_all_eras(|front, behind| async move {
@@ -222,7 +222,7 @@ async fn changes_of_parts_reach_their_subscribers() {
     .await;
 }
 
-/// A user sees which server asks.
+/// The user must see which server asks.
 #[tokio::test]
 async fn requests_of_servers_name_the_server() {
     use mcpgen_types::v2026_07_28::{ElicitRequestParams, ElicitResult, ElicitResultAction};

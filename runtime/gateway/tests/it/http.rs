@@ -80,7 +80,7 @@ async fn serves_and_calls_over_http() {
     .await;
 }
 
-/// Each session has connections of its own, which end with it. Modern clients that say the same share them.
+/// Each session has its own connections, which end with it. Modern clients with equal client info share a session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_have_connections_of_their_own() {
     let gateway = gateway(two_servers(Revision::V2025_11_25));
@@ -105,7 +105,7 @@ async fn sessions_have_connections_of_their_own() {
     in_time(ended).await;
 }
 
-/// A server over HTTP that ends and returns at the same address.
+/// A server over HTTP that ends takes only its own tools with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_over_http_that_is_lost() {
     let (server, config) = HttpServer::start("a", Revision::LATEST);
@@ -122,7 +122,7 @@ async fn a_server_over_http_that_is_lost() {
     assert!(!names.contains(&"only_a".to_owned()), "{names:?}");
 }
 
-/// A server over HTTP that returns notifies again: no connection ends that would tell the gateway to subscribe again.
+/// Changes arrive again after a server over HTTP returns, although no connection ends to show that it was gone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn subscriptions_survive_a_server_over_http() {
     for (front, is_late) in ERAS.into_iter().flat_map(|front| [(front, false), (front, true)]) {
@@ -136,7 +136,7 @@ async fn subscriptions_survive_a_server_over_http() {
         tool_names(&client).await;
         let shared = SubscriptionFilter::new().with_resource_subscriptions(["a+file:///shared".to_owned()]);
         let mut server = Some(server);
-        // Nothing but a request tells that the server is not available, and that does not keep the client from subscribing.
+        // Only a failed request shows that the server is not available, and the client can subscribe nevertheless.
         drop(server.take_if(|_| is_late));
         let mut changes = in_time(client.changes(shared)).await.expect("a subscription");
         drop(server);
@@ -165,7 +165,7 @@ async fn listens_on_loopback_without_authorization() {
     }
 }
 
-/// Metrics name servers, so pages of other hosts must not read them.
+/// Metrics name servers, so web pages from other hosts must not read them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serves_metrics_to_allowed_hosts() {
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
@@ -236,7 +236,7 @@ async fn refuses_other_hosts() {
     }
 }
 
-/// A session works at every replica, and the limit of calls holds for all of them together.
+/// A session works at every replica, and the call limit applies to all replicas together.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_share_sessions_and_limits() {
     use mcpgen_sdk::replicas::{RateLimiter, Replicas};
@@ -337,7 +337,7 @@ pub(crate) fn begin_session(address: SocketAddr, capabilities: &Value) -> String
     session
 }
 
-/// A legacy client without a GET stream is asked on the stream of its call.
+/// A legacy client without a GET stream gets questions on the stream of its call.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn asks_on_the_stream_of_the_call() {
     let address = serve(&gateway(two_servers(Revision::V2025_11_25)));

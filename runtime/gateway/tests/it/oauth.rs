@@ -1,4 +1,4 @@
-//! Servers and clients with access tokens of an authorization server.
+//! Servers and clients that use access tokens from an authorization server.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -80,7 +80,7 @@ async fn callers_see_what_their_scopes_allow() {
     let url = format!("http://{address}/mcp");
     let mut config: Config = two_servers(Revision::V2025_11_25);
     let mut http = Http::new(address);
-    // A principal can have two.
+    // A quarter of them, so a principal can have two.
     http.clients = Some(8);
     config.http = Some(http.clone());
     let authorization = json!({ "resource": url, "issuer": issuer, "scopes": ["read"] });
@@ -98,7 +98,7 @@ async fn callers_see_what_their_scopes_allow() {
             in_time(client.close()).await.expect("an orderly end");
         }
     }
-    // One principal cannot use up all clients: those that it no longer uses make room.
+    // One principal cannot use up all clients: its idle ones make room for new ones.
     let mut clients = Vec::new();
     for number in 0..6 {
         let name = format!("client {number}");

@@ -39,7 +39,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal")).collect()
 }
 
-/// A client, the gateway and a server belong to one trace.
+/// The spans of a client, the gateway and a server belong to one trace.
 #[tokio::test]
 async fn exports_spans_of_the_trace_of_the_client() {
     let (trace, parent) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331");

@@ -1,4 +1,4 @@
-//! Clients of the official SDKs in front of the gateway, and their servers of the other era behind it.
+//! Clients of the official SDKs in front of the gateway, and the SDKs' servers of the other era behind it.
 
 #[path = "../../../sdk/tests/it/support/peers.rs"]
 mod programs;
@@ -7,10 +7,10 @@ use std::process::Command;
 
 use programs::{installed, node, path_of, python};
 
-/// The folder of the programs and their lock files, below this package.
+/// The folder of the programs and their lock files, relative to this package.
 const PEERS: &str = "../sdk/tests/peers";
 
-/// A client, and the steps that it prints. Each is the beginning of a line.
+/// A client, and the steps that it prints. Each step is the beginning of a line.
 struct ClientCase {
     /// The program, and its arguments.
     program: &'static [&'static str],
@@ -102,7 +102,7 @@ fn failure(case: &ClientCase, client: &[String], gateway: &[String]) -> Option<S
         .then(|| format!("{}\nmissing: {missing:#?}\n{out}\n{err}", output.status))
 }
 
-/// Each client sees every step, in front of one server and of a configuration.
+/// Each client completes every step, with `bridge` and with `serve`.
 #[test]
 fn official_clients_use_servers_of_the_other_era() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -52,7 +52,7 @@ async fn rules_hold_for_both_forms_of_a_uri() {
     }
 }
 
-/// Which names have a prefix depends on other servers, so rules hold for both forms.
+/// Whether a name has a prefix depends on the other servers, so rules are matched against both forms.
 #[tokio::test]
 async fn rules_hold_for_both_forms_of_a_name() {
     let only = |config: &mut Config, name: &str| config.servers.retain(|known, _| known == name);
@@ -151,7 +151,7 @@ async fn limits_the_rate_of_calls() {
     }
 }
 
-/// Methods of extensions, which are relayed if there is one server.
+/// Methods of extensions are relayed only if there is a single server.
 #[tokio::test]
 async fn limits_and_logs_methods_of_extensions() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -190,7 +190,7 @@ async fn notices_tools_that_have_changed() {
         };
         let (mut a, at) = of(&mut pins, "a");
         if let Some(at) = at {
-            // Today the tool only reads; when it was pinned, it said the same, and had a required argument less.
+            // When the tool was pinned, it had another required argument, and an output schema.
             a[at]["inputSchema"] =
                 json!({ "type": "object", "properties": { "x": { "type": "string" } }, "required": ["x"] });
             a[at]["outputSchema"] = json!({ "type": "object", "required": ["y"] });

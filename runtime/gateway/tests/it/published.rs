@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::support::{ERAS, client, connect, gateway, in_time, tool_names};
 
-/// The folder of the lock file of published servers, below this package.
+/// The folder with the lock file of the published servers, relative to this package.
 const SERVERS: &str = "../probe/tests/servers";
 
-/// Every tool is listed, and one of each server is called, in each era.
+/// In each era, one tool of each server is listed and called.
 #[tokio::test]
 async fn serves_published_servers() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -75,7 +75,7 @@ async fn is_notified(client: &Client, changes: &mut Changes) -> bool {
     }
 }
 
-/// A subscription ends if the new rules forbid it, and returns when they permit it again.
+/// A subscription ends if new rules forbid it, and resumes when rules permit it again.
 #[tokio::test]
 async fn subscriptions_have_the_new_rules() {
     for_all_eras(|front, behind| async move {
@@ -105,7 +105,7 @@ async fn subscriptions_have_the_new_rules() {
         ] {
             gateway.reload(config(of_all, of_server), Path::new("")).expect("a valid configuration");
             let changed = async {
-                // It is subscribed to again in the background, and notifications of earlier changes may still arrive.
+                // The gateway subscribes again in the background, and earlier notifications may still arrive.
                 while is_notified(&client, &mut changes).await != is_permitted {}
             };
             in_time(changed).await;
@@ -115,7 +115,7 @@ async fn subscriptions_have_the_new_rules() {
     .await;
 }
 
-/// Positions of servers change with each reload, and calls always reach the server that they name.
+/// The positions of servers change with each reload, but calls always reach the server that they name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_and_subscriptions_survive_many_reloads() {
     for_all_eras(|front, behind| async move {
@@ -157,7 +157,7 @@ async fn requests_and_subscriptions_survive_many_reloads() {
     .await;
 }
 
-/// A server that a client has already used names itself once there are others.
+/// Once a second server is added, requests of the first one name it, even if the client has already used it.
 #[tokio::test]
 async fn requests_name_the_server_after_a_second_one_is_added() {
     for (front, behind) in [(Revision::V2025_11_25, Revision::LATEST), (Revision::LATEST, Revision::V2025_11_25)] {

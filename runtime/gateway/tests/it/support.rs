@@ -27,13 +27,13 @@ pub(crate) fn server_path() -> PathBuf {
     example("gateway_server")
 }
 
-/// The configuration of a process of the example.
+/// The configuration that starts the example as a process.
 pub(crate) fn process(name: &str, revision: Revision, mode: &[&str]) -> ServerConfig {
     let arguments = [name, revision.as_str()].into_iter().chain(mode.iter().copied());
     ServerConfig::of_command(server_path().to_str().expect("UTF-8"), arguments)
 }
 
-/// The server `a` with everything, and `b`, whose tools are among those of `a`.
+/// The server `a` with everything, and `b` with what every server has.
 pub(crate) fn two_servers(revision: Revision) -> Config {
     let mut config = Config::default();
     config.servers.insert("a".to_owned(), process("a", revision, &[]));
@@ -84,7 +84,7 @@ pub(crate) async fn tool_names(client: &Client) -> Vec<String> {
     tools.iter().map(|tool| tool.name.clone()).collect()
 }
 
-/// Calls `check` for a client and servers of each era.
+/// Calls `check` for each pair of a client's era and the servers' era.
 pub(crate) async fn for_all_eras<F: Future<Output = ()>>(check: impl Fn(Revision, Revision) -> F) {
     for front in ERAS {
         for behind in ERAS {

@@ -98,7 +98,7 @@ async fn create(client: &Client, tool: &str) -> String {
     task["taskId"].as_str().unwrap_or_else(|| panic!("{created}")).to_owned()
 }
 
-/// A request about a task.
+/// Sends a request about a task.
 async fn about(client: &Client, method: &str, id: &str) -> Result<Value, String> {
     send(client, method, json!({ "taskId": id })).await
 }
@@ -160,7 +160,7 @@ async fn servers_have_tasks_with_the_same_ids() {
                 assert_eq!(create(&client, &tool("hang")).await, second);
                 let state = about(&client, "tasks/get", id).await.expect("a state");
                 assert_eq!((&state["taskId"], &state["status"]), (&json!(id), &json!("completed")));
-                // URIs in the result are those that the client sees.
+                // URIs in the result have the form that the client sees.
                 let uri = if is_prefixed { format!("{name}+file:///shared") } else { "file:///shared".to_owned() };
                 let result = result(&client, id).await;
                 assert_eq!(result["content"][0]["uri"], uri, "{result}");
@@ -193,7 +193,7 @@ async fn servers_have_tasks_with_the_same_ids() {
     }
 }
 
-/// Messages of tasks in 2025-11-25: requests for input, progress and statuses.
+/// Messages about tasks in 2025-11-25: requests for input, progress and status.
 async fn check_legacy_messages(client: &Client, log: &Received) {
     let id = create(client, "a__asks").await;
     assert!(id.starts_with("a/"), "{id}");
@@ -222,7 +222,7 @@ async fn check_tasks_of_the_client(client: &Client) {
     assert_eq!(text("b__looks", json!({ "taskId": id })).await, "0 false");
 }
 
-/// Input and changes of tasks in 2026-07-28.
+/// Input for tasks and changes to tasks in 2026-07-28.
 async fn check_modern_messages(client: &Client) {
     let ids = [create(client, "a__asks").await, create(client, "b__asks").await];
     let (sender, mut states) = tokio::sync::mpsc::unbounded_channel();
@@ -322,7 +322,7 @@ async fn a_server_that_ends_loses_its_tasks() {
     }
 }
 
-/// IDs need no state of the gateway.
+/// The gateway keeps no state to resolve task IDs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_gateway_and_another_configuration_know_the_tasks() {
     for revision in KINDS {
@@ -394,7 +394,7 @@ async fn servers_of_different_kinds() {
     }
 }
 
-/// Rules, limits and the log are those of any call.
+/// Rules, limits and the log apply as for any other call.
 #[tokio::test]
 async fn calls_that_create_tasks_are_calls() {
     for revision in KINDS {

@@ -10,14 +10,14 @@ pub(super) enum Answer {
     Response,
     /// An error without an ID. Perhaps the server could not read the ID.
     ErrorWithoutId(ErrorObject),
-    /// Another message, such as a notification.
+    /// Another message, such as a notification. Says which kind.
     Message(&'static str),
-    /// Not a message, or the response to another request, for this reason.
+    /// Not a message, or the response to another request. Contains the reason.
     Unusable(String),
 }
 
 impl Answer {
-    /// Reads a message that was sent back for the request with this ID.
+    /// Classifies a message that arrived for the request with this ID.
     pub(super) fn of(message: &mut Inbound, id: &RequestId) -> Self {
         match message.frame() {
             Ok(Frame::One(envelope)) => Self::of_envelope(Ok(envelope), id),

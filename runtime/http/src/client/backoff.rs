@@ -11,7 +11,7 @@ const LONGEST: Duration = Duration::from_secs(5 * 60);
 /// How many times a pause may double.
 const DOUBLINGS: u32 = 6;
 
-/// Returns the first pause before a stream is reopened: the server's `retry` but at least 100 ms or, without one,
+/// Returns the first pause before a stream is reopened: the server's `retry` (at least 100 ms) or, if it sent none,
 /// `pause`. At most five minutes.
 pub(super) fn base(retry: Option<Duration>, pause: Duration) -> Duration {
     retry.map_or(pause, |retry| retry.max(SHORTEST)).min(LONGEST)

@@ -40,8 +40,8 @@ pub trait ConnectHttp: Sized {
     ) -> impl Future<Output = Result<Client, ConnectError>> + Send;
 
     /// Connects to a server over HTTP+SSE, the transport of revision 2024-11-05. Compared to
-    /// [`connect_http`](Self::connect_http), this avoids requests that would fail, and works if the server answers
-    /// Streamable HTTP with a status other than 400, 404 or 405.
+    /// [`connect_http`](Self::connect_http), this avoids requests that would fail, and also works if the server
+    /// rejects Streamable HTTP with a status other than 400, 404 or 405.
     ///
     /// The client sends `initialize`, even if it supports modern revisions. If the event stream ends, the connection
     /// ends, and calls fail with [`CallError::ConnectionFailed`]. For the options, see [`open_sse`].

@@ -1,7 +1,7 @@
 //! Decodes server-sent events.
 //!
-//! The sse-stream and eventsource-stream crates do not limit the size of an event, so a server could exhaust its
-//! clients' memory.
+//! Written by hand, because the sse-stream and eventsource-stream crates do not limit the size of an event: a server
+//! could exhaust its clients' memory.
 
 use std::time::Duration;
 
@@ -31,11 +31,11 @@ pub(super) struct Events {
     event: Event,
     /// Whether the current event has a field yet.
     begun: bool,
-    /// How many buffered bytes were searched for a line break without success.
+    /// How many of the buffered bytes are known to contain no line break.
     searched: usize,
-    /// Whether the last line ended with a carriage return, to which a line feed may still belong.
+    /// Whether the last line ended with a carriage return. A line feed that follows belongs to the same line break.
     after_return: bool,
-    /// Whether anything has been read, so that no byte order mark can follow.
+    /// Whether anything has been read. A byte order mark can only come first.
     started: bool,
 }
 

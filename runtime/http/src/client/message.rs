@@ -39,7 +39,7 @@ impl OutgoingMessage {
     }
 }
 
-/// The parts of params that HTTP headers repeat.
+/// The parts of the params that are repeated in HTTP headers.
 #[derive(Default)]
 pub(super) struct Repeated {
     /// The revision in the message's metadata.
@@ -62,7 +62,7 @@ impl Repeated {
         }
     }
 
-    /// Creates the headers. `tool_headers` finds the arguments of a tool that headers repeat.
+    /// Creates the headers. `tool_headers` looks up which arguments of a tool are repeated in headers.
     pub(super) fn headers(&self, method: &str, tool_headers: impl Fn(&str) -> Option<Arc<Vec<Header>>>) -> HeaderMap {
         let mut found = HeaderMap::new();
         found.extend(HeaderValue::from_str(method).ok().map(|method| (METHOD, method)));

@@ -33,7 +33,7 @@ pub struct ClientOptions {
     /// Maximum size of a received message in bytes. Defaults to 64 MiB.
     pub max_message_bytes: usize,
     /// How many times a stream that ended is reopened before the client gives up. Only a message resets the count, not
-    /// a new event ID, nor a stream that merely opens and ends. Defaults to 5.
+    /// a new event ID or a stream that merely opens and ends. Defaults to 5.
     ///
     /// Once the session's GET stream has worked, it is reopened for as long as the session lasts.
     ///
@@ -41,7 +41,7 @@ pub struct ClientOptions {
     /// says that the server did not handle the message, so even tool calls are repeated.
     pub max_retries: u32,
     /// The first pause before a stream is reopened, unless the server sends `retry`. Doubles with each attempt, up to
-    /// 64 times. Defaults to 1 second.
+    /// 64 times this value. Defaults to 1 second.
     ///
     /// A `retry` below 100 ms counts as 100 ms. A pause is at most five minutes, plus up to an eighth at random.
     ///

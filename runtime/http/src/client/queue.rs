@@ -15,8 +15,8 @@ pub(super) struct QueuedMessage {
     _room: OwnedSemaphorePermit,
 }
 
-/// Limits the number of queued messages of a kind to 1,024, and their total size to `bytes`. A larger message takes all
-/// permits.
+/// Limits the number of queued messages of a kind to 1,024, and their total size to `bytes`. A message larger
+/// than `bytes` takes all permits.
 pub(super) struct QueueLimit {
     permits: Arc<Semaphore>,
     bytes: u32,

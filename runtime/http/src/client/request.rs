@@ -78,7 +78,7 @@ impl TransportState {
         }
     }
 
-    /// Delivers the response and the messages before it.
+    /// Sends a request, and delivers its response and the messages before it.
     async fn request(self: &Arc<Self>, id: &RequestId, outgoing: Arc<OutgoingMessage>) -> Result<(), HttpError> {
         // Waiting in `take` would hold back responses and cancellations when all permits are in use.
         let _room = match outgoing.method.as_deref() {
@@ -162,7 +162,7 @@ impl TransportState {
         }
     }
 
-    /// Learns from the result of `tools/list` which arguments headers repeat.
+    /// Learns from the result of `tools/list` which arguments are repeated in headers.
     fn update_tool_headers(&self, message: &mut Inbound) {
         let known = !self.state().tools.is_empty();
         let has_headers = |message: &mut Inbound| {
@@ -216,8 +216,8 @@ fn error_response(status: StatusCode, body: &str, id: &RequestId) -> Option<Inbo
     }
 }
 
-/// From a result of `tools/list`, returns each tool's name and the arguments that headers repeat. A tool with invalid
-/// annotations cannot be called, so it needs no headers.
+/// Returns the name of each tool in a result of `tools/list`, and its arguments that are repeated in headers. A tool
+/// with invalid annotations cannot be called, so it needs no headers.
 fn annotated_tools(result: Cursor<'_>) -> Vec<(String, Vec<Header>)> {
     let tools = result.get("tools").and_then(|tools| tools.elements().ok()).into_iter().flatten();
     let annotated = tools.filter_map(|tool| {

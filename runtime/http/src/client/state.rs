@@ -59,7 +59,7 @@ pub(super) struct State {
     /// Sessions replaced since the last response to a request.
     pub(super) restarts: Restarts,
     pub(super) pending: HashMap<RequestId, PendingRequest>,
-    /// The arguments of each tool that headers repeat.
+    /// For each tool, the arguments that are repeated in headers.
     pub(super) tools: HashMap<String, Arc<Vec<Header>>>,
 }
 

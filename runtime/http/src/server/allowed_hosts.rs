@@ -67,8 +67,8 @@ impl AllowedHosts {
         })
     }
 
-    /// Returns whether a request names an allowed host, and comes from no page of another origin. An endpoint checks this itself; use
-    /// it for other services of the same process.
+    /// Returns whether a request's host is allowed and, if it comes from a web page, the page's origin as well. An
+    /// endpoint checks this itself; call this for other services in the same process.
     #[must_use]
     pub fn allow(&self, parts: &Parts) -> bool {
         self.check(parts).is_ok()

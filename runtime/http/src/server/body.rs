@@ -86,7 +86,7 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// The maximum number of bytes of an ID, message or data in an error, which may quote the request. Error responses that
+/// Maximum size in bytes of an error's ID, message and data, each of which may quote the request. Error responses that
 /// the client does not read count toward no limit, so they must stay small.
 const MAX_QUOTED: usize = 1024;
 

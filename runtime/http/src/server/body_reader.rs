@@ -54,8 +54,8 @@ impl BodyReader {
         }
     }
 
-    /// Reserves space as bytes arrive, so that a stalled body occupies only what it has sent. Never waits for space: a
-    /// body beyond a limit is refused, so that bodies cannot block each other.
+    /// Reads a body. Reserves space as bytes arrive, so that a stalled body occupies only what it has sent. Never waits
+    /// for space: a body beyond a limit is refused, so that bodies cannot block each other.
     pub(super) async fn read<B>(
         &self,
         parts: &Parts,

@@ -100,10 +100,10 @@ impl<S: RequestService + Sync> Endpoint<S> {
         self.shared.sessions().len()
     }
 
-    /// Shuts the endpoint down: refuses new requests, and ends all streams and sessions. Waits for
-    /// [`Limits::drain_timeout`](mcpgen_runtime::Limits::drain_timeout) and another second at most, until requests in
-    /// flight have their responses and clients have read them. Call this before stopping the HTTP server, which waits
-    /// for open streams.
+    /// Shuts the endpoint down: refuses new requests, and ends all streams and sessions. Waits until requests in flight
+    /// have their responses and clients have read them, for at most
+    /// [`Limits::drain_timeout`](mcpgen_runtime::Limits::drain_timeout) plus one second. Call this before stopping the
+    /// HTTP server, which waits for open streams.
     pub async fn close(&self) {
         self.shared.closing.cancel();
         self.shared.tasks.close();
@@ -211,7 +211,7 @@ impl<S: RequestService + Sync> Endpoint<S> {
             };
             let recorded = session::retained_cost(change.key.len() + change.message.len());
             let retained = match (is_initialize, change.is_reset) {
-                // The session keeps the client's declarations as well.
+                // The session also keeps what the client declares in `initialize`.
                 (true, _) => recorded + inbound.size(),
                 (_, true) => 0,
                 (_, false) => recorded,

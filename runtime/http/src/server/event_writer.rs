@@ -20,7 +20,7 @@ struct Queue {
     store: Arc<dyn EventStore>,
     /// The queue of jobs. Created by the first event, because many sessions have none.
     queue: Mutex<Option<mpsc::UnboundedSender<Job>>>,
-    /// Bytes in the queue. Each job counts at least [`EVENT_COST`].
+    /// Bytes in the queue. Each job counts as at least [`EVENT_COST`].
     bytes: Arc<AtomicUsize>,
     max_bytes: usize,
     /// Streams with an event that was dropped because the queue was full. Their earlier events must be removed from the
@@ -37,7 +37,7 @@ enum Job {
     Remove(u64),
 }
 
-/// The minimum that a job counts in bytes, which also limits the number of jobs.
+/// The minimum size that a job counts as, in bytes. This also limits the number of jobs.
 const EVENT_COST: usize = 256;
 
 /// The pause after a failed write. Doubles with each failure, up to [`MAX_DELAY`].

@@ -95,7 +95,7 @@ impl Exchange {
         })
     }
 
-    /// Waits at most `timeout`.
+    /// Returns the next event, or [`ResponseEvent::KeepAlive`] if there is none within `timeout`.
     async fn next_event(&mut self, timeout: Duration) -> ResponseEvent {
         let message = async {
             loop {
@@ -125,7 +125,7 @@ enum ResponseEvent {
     End,
 }
 
-/// Errors that concern only JSON-RPC have status 200.
+/// Returns the HTTP status of a response. Errors that concern only JSON-RPC have status 200.
 fn status(outcome: Outcome) -> StatusCode {
     match outcome {
         Outcome::Failed(METHOD_NOT_FOUND) | Outcome::Refused(METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,

@@ -1,4 +1,4 @@
-//! Compares a request's headers with its body, and decides whether it is modern or legacy.
+//! Decides whether a request is modern or legacy, and compares its headers with its body.
 
 use http::request::Parts;
 use mcpgen_types::Revision;
@@ -26,7 +26,7 @@ impl EndpointState {
         }
     }
 
-    /// Decides by `_meta` or, without modern metadata, by the `MCP-Protocol-Version` header.
+    /// Returns whether a request is modern: by `_meta` or, failing that, by the `MCP-Protocol-Version` header.
     pub(super) fn is_modern(&self, parts: &Parts, posted: &RequestBody) -> Result<bool, Refusal> {
         if !self.keeps_sessions || !self.speaks_modern {
             return Ok(self.speaks_modern);

@@ -19,7 +19,7 @@ use super::state::EndpointState;
 
 /// Answers an endpoint's health checks, with GET and HEAD.
 ///
-/// A live check succeeds while the process can respond. A ready check fails with 503 once [`Endpoint::close`] was
+/// A live check succeeds while the process can respond. A ready check fails with 503 once [`Endpoint::close`] is
 /// called, so that a load balancer sends requests elsewhere while those in flight finish. Its body says how many
 /// sessions there are, and whether the store shared by the [replicas](super::EndpointOptions::replicas) responds.
 ///

@@ -7,13 +7,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How long to remember a home. A replica that no longer runs a session says so when a request is forwarded to it, so
-/// this only limits how long unused entries stay.
+/// How long to remember a session's home, the replica that runs it. A replica that no longer runs a session says so
+/// when a request is forwarded to it, so this only limits how long unused entries stay.
 const LIFETIME: Duration = Duration::from_secs(30);
 
 const MAX: usize = 100_000;
 
-/// The remembered homes: the replicas that run other sessions.
+/// The remembered homes of sessions that other replicas run.
 #[derive(Default)]
 pub(super) struct Homes(Mutex<Entries>);
 

@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Serves an application with an endpoint until `shutdown` completes and the requests in flight have completed.
 /// Connections have `TCP_NODELAY`, and clients that do not finish their headers or do not read their responses are
 /// disconnected after 30 seconds. The shutdown takes at most
-/// [`Limits::drain_timeout`](mcpgen_runtime::Limits::drain_timeout) and six seconds.
+/// [`Limits::drain_timeout`](mcpgen_runtime::Limits::drain_timeout) plus six seconds.
 ///
 /// ```no_run
 /// use mcpgen_sdk::http::server::{EndpointOptions, listen};

@@ -7,9 +7,9 @@ use mcpgen_types::ext::registry::ServerDetail;
 use mcpgen_types::ext::server_card::ServerCard;
 use serde_json::{Map, Value, json};
 
-/// The schema of server cards, the only one that the type accepts.
+/// The schema of server cards, the only one that [`ServerCard`] accepts.
 const CARD_SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json";
-/// The schema of the registry's `server.json`, in the version that [`ServerDetail`] has.
+/// The schema of the registry's `server.json`, in the version that [`ServerDetail`] implements.
 const REGISTRY_SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 
 /// What a server card or registry entry says beyond the server's own information.
@@ -36,7 +36,7 @@ pub struct Listing {
 
 impl Listing {
     /// Creates a listing. The name is a namespace in reverse DNS order, a slash and a name, such as
-    /// `com.example/weather`. The description, for people, has at most 100 characters.
+    /// `com.example/weather`. The description is for people, and has at most 100 characters.
     #[must_use]
     pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self { name: name.into(), description: description.into(), remotes: Vec::new(), repository: None }

@@ -23,8 +23,8 @@
 //! # On a network
 //!
 //! Behind a reverse proxy that buffers requests and responses, `axum::serve` is enough. On its own, it waits forever
-//! for a client that does not finish its headers or does not read its response, and its graceful shutdown waits for
-//! both. If clients connect directly, serve with `listen` (feature `listen`) or with the `axum-server` crate:
+//! for a client that does not finish its headers or does not read its response, and so does its graceful shutdown.
+//! If clients connect directly, serve with `listen` (feature `listen`) or with the `axum-server` crate:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -65,9 +65,9 @@
 //!
 //! # Limits
 //!
-//! [`EndpointOptions`] limits what all clients together, each session and each owner can use. Without
-//! [`EndpointOptions::owner`], one client can open enough sessions to exhaust the limits. If clients don't trust each
-//! other, set it to the authenticated user or, failing that, to the client's address.
+//! [`EndpointOptions`] limits what all clients together, each session and each owner can use. Unless
+//! requests have an [owner](EndpointOptions::owner), one client can open enough sessions to exhaust the limits. If
+//! clients don't trust each other, set it to the authenticated user or, failing that, to the client's address.
 //!
 //! # Files
 //!

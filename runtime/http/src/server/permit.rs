@@ -71,7 +71,7 @@ impl Limiter {
         }
     }
 
-    /// Returns a permit for a request, counted against its session, if it has one, its owner and the endpoint. Fails
+    /// Returns a permit for a request, counted against its session (if any), its owner and the endpoint. Fails
     /// with 503 if any of them is at its limit.
     pub(super) fn request(
         &self,
@@ -82,7 +82,7 @@ impl Limiter {
         self.permit(&self.requests, owner, session, memory)
     }
 
-    /// Returns a permit for a stream, counted against its session, if it has one, its owner and the endpoint. Fails
+    /// Returns a permit for a stream, counted against its session (if any), its owner and the endpoint. Fails
     /// with 503 if any of them is at its limit.
     pub(super) fn stream(
         &self,
@@ -93,8 +93,8 @@ impl Limiter {
         self.permit(&self.streams, owner, session, memory)
     }
 
-    /// Takes one unit of the owner's quota. Returns `None` if that exceeds the limit, and `Some(None)` if
-    /// [`EndpointOptions::owner`](super::EndpointOptions::owner) is not set.
+    /// Takes one unit of the owner's quota. Returns `None` if that exceeds the limit, and `Some(None)` if there
+    /// is no owner; see [`EndpointOptions::owner`](super::EndpointOptions::owner).
     pub(super) fn quota(&self, owner: Option<&Arc<str>>, kind: Kind, limit: usize) -> Option<Option<Quota>> {
         match owner {
             Some(owner) => self.quotas.take(owner, kind, 1, limit).map(Some),

@@ -96,7 +96,7 @@ struct LastUse {
     keys: HashMap<u64, Key>,
 }
 
-/// How many busy sessions to pass in search of an idle one.
+/// How many busy sessions a search for an idle one may skip.
 const MAX_IN_USE: usize = 256;
 
 /// Time of last use, and the session's number, which makes the key unique.

@@ -36,7 +36,7 @@ use crate::headers::SESSION;
 /// sessions have moved.
 const RENEWAL: Duration = Duration::from_secs(5);
 
-/// How long to wait for more sessions that have moved.
+/// How long to wait for more sessions to move, so that one renewal covers them all.
 const BATCH: Duration = Duration::from_millis(100);
 
 /// Grace period added to a session's lifetime in the store.

@@ -13,7 +13,7 @@ use super::current_config::CurrentConfig;
 use super::listing::{self, Listing};
 use super::{Endpoint, EndpointOptions};
 
-/// HTTP's methods of [`Server`].
+/// Methods of [`Server`] for HTTP.
 pub trait ServeHttp {
     /// Creates the server's HTTP endpoint, a service for axum or hyper; see [`http::server`](crate::server).
     ///
@@ -27,7 +27,7 @@ pub trait ServeHttp {
     ///
     /// # Errors
     ///
-    /// Fails, with the path, if a value does not match the schema of server cards.
+    /// Fails if a value does not match the schema of server cards. The error has the value's path.
     fn card(&self, listing: &Listing) -> Result<ServerCard, Error>;
 
     /// Returns the server's registry entry, the contents of `server.json`. Set other members, such as the packages,
@@ -35,7 +35,7 @@ pub trait ServeHttp {
     ///
     /// # Errors
     ///
-    /// Fails, with the path, if a value does not match the registry's schema.
+    /// Fails if a value does not match the registry's schema. The error has the value's path.
     fn registry_entry(&self, listing: &Listing) -> Result<ServerDetail, Error>;
 }
 

@@ -46,8 +46,8 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long to keep a session that the client never uses after `initialize`.
 const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much memory received messages may take until the connection takes them, in bytes. A larger message is accepted
-/// if no other is queued. If [`EndpointOptions::body`] is larger, that limit applies.
+/// Maximum memory of received messages that the connection has not taken yet, in bytes. A larger message is accepted if
+/// no other is queued. If [`EndpointOptions::body`] is larger, that limit applies.
 const INBOX_BYTES: usize = 16 << 20;
 
 /// The minimum that a message counts toward [`INBOX_BYTES`], which thus limits the number of messages, too.
@@ -55,7 +55,7 @@ const MESSAGE_COST: usize = 16 << 10;
 
 pub(super) struct Session {
     pub(super) id: String,
-    /// The session's owner, if [`EndpointOptions::owner`] is set.
+    /// The session's owner, if it has one; see [`EndpointOptions::owner`].
     pub(super) owner: Option<Arc<str>>,
     /// The prefix of the session's event IDs, which distinguishes them from those of other sessions.
     event_prefix: String,
@@ -125,7 +125,7 @@ struct Waiting {
 
 pub(super) struct Identity {
     pub(super) id: String,
-    /// The session's owner, if [`EndpointOptions::owner`] is set.
+    /// The session's owner, if it has one; see [`EndpointOptions::owner`].
     pub(super) owner: Option<Arc<str>>,
     pub(super) record: Option<SessionRecord>,
 }
@@ -439,8 +439,8 @@ impl Session {
         }
     }
 
-    /// Applies the changes of requests that this response accepts, and drops the others. Records them in the journal,
-    /// and returns the entries' keys.
+    /// Applies the changes of requests that this response accepts, records them in the journal, and drops the others.
+    /// Returns the keys of the journal entries.
     fn settle_changes(&self, id: &RequestId, outcome: Outcome, response: &[u8]) -> Vec<String> {
         if !self.state.has_pending() {
             return Vec::new();
@@ -477,8 +477,8 @@ impl Session {
         (bytes, response)
     }
 
-    /// Pushes a message that belongs to no request. A client that leaves too much unread is disconnected from that
-    /// stream and must resume it, so that it cannot delay the responses on other streams.
+    /// Pushes a message to the stream for messages that belong to no request. A client that leaves too much of it
+    /// unread is disconnected and must resume it. Otherwise it could delay the responses on other streams.
     fn push_standalone(&self, message: Vec<u8>, room: Option<OutboxPermit>) {
         let standalone = self.standalone();
         standalone.push(message, None, room);
@@ -670,7 +670,7 @@ pub(super) fn set_session_id(response: &mut Response<Body>, session: &Session) {
     }
 }
 
-/// Returns how many bytes a session retains of a message of this size that changed its state.
+/// Returns how much memory a session retains for a state change whose message has this size, in bytes.
 pub(super) fn retained_cost(bytes: usize) -> usize {
     2 * bytes + 256
 }
@@ -679,7 +679,7 @@ fn inbox_bytes(body: usize) -> usize {
     body.clamp(INBOX_BYTES, u32::MAX as usize)
 }
 
-/// Returns how many inbox permits a message with this memory takes.
+/// Returns how many inbox permits a message that takes this much memory needs.
 fn inbox_cost(memory: usize, inbox_bytes: usize) -> u32 {
     u32::try_from(memory.clamp(MESSAGE_COST, inbox_bytes)).unwrap_or(u32::MAX)
 }

@@ -19,7 +19,7 @@ pub(super) struct SessionRecord {
     /// The snapshot from which another replica takes over.
     stored: Mutex<StoredSession>,
     is_stored: AtomicBool,
-    /// Whether the session has ended on all replicas, so that it must leave the store.
+    /// Whether the session has ended on all replicas, so that it must be removed from the store.
     has_ended: AtomicBool,
 }
 
@@ -86,8 +86,8 @@ impl SessionRecord {
     }
 }
 
-/// Creates the error response to a stream's requests whose handler died with its process. `None` if the stream responds
-/// to no request.
+/// Creates the error response to a stream's requests, whose handlers died with their process. `None` if the stream
+/// responds to no request.
 pub(super) fn lost_response(requests: &[RequestId]) -> Option<(Vec<u8>, ResponseInfo)> {
     const WHY: &str = "the process that handled the request has died; send the request again";
     error_response(requests, &ErrorObject::new(ErrorCode::INTERNAL_ERROR, WHY))

@@ -23,7 +23,7 @@ struct State {
     parts: HashMap<String, Part>,
     /// The changes of requests that have no response yet.
     pending: HashMap<RequestId, (StateChange, Part)>,
-    /// Bytes of the messages behind all parts and pending changes.
+    /// Total size of the keys and messages of all parts and pending changes, in bytes.
     bytes: usize,
 }
 
@@ -35,7 +35,7 @@ struct Part {
 /// The maximum number of parts, including pending ones.
 const MAX_PARTS: usize = 2048;
 
-/// The maximum number of bytes of messages behind the parts, including pending ones.
+/// The maximum total size of the keys and messages of parts, including pending ones, in bytes.
 const MAX_BYTES: usize = 4 << 20;
 
 impl SessionState {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-/// Encodes a message as an event. It must not contain line breaks, which encoded messages never do.
+/// Encodes a message as an event. The message must not contain line breaks; encoded messages never do.
 pub(super) fn event(id: Option<&str>, message: &[u8]) -> Bytes {
     let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
     [id.as_bytes(), b"data: ", message, b"\n\n"].concat().into()

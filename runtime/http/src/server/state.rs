@@ -46,7 +46,7 @@ pub(super) struct EndpointState {
 /// The minimum that a message is charged, in bytes: roughly what its tasks take.
 const MESSAGE_COST: usize = 16 << 10;
 
-/// The head of an HTTP request, and its owner if [`EndpointOptions::owner`] is set.
+/// The head of an HTTP request, and its owner if it has one; see [`EndpointOptions::owner`].
 pub(super) struct Caller {
     pub(super) parts: Parts,
     pub(super) owner: Option<Arc<str>>,
@@ -81,7 +81,7 @@ impl EndpointState {
 
     /// Parses a message, and charges the memory that handling it takes.
     pub(super) fn charge(&self, inbound: &mut Inbound, owner: Option<&Arc<str>>) -> Result<Arc<Charge>, Refusal> {
-        // What is not JSON takes no memory, and fails later.
+        // A body that is not JSON takes no memory, and is refused later.
         let _ = inbound.document();
         let memory = inbound.memory(&methods::free_form).total().max(MESSAGE_COST);
         let charge = self.message_memory.charge(owner, memory);

@@ -1,7 +1,7 @@
 //! Which messages change a session's state.
 
 /// Returns the key of the part of the state that this method changes, and whether it resets that part. `uri` reads the
-/// URI in the params. The schemas do not say this.
+/// URI in the params. Listed by hand, because the schemas do not say this.
 pub(super) fn state_change(method: &str, uri: impl FnOnce() -> Option<String>) -> Option<(String, bool)> {
     match method {
         "initialize" | "notifications/initialized" | "logging/setLevel" => Some((method.to_owned(), false)),

@@ -135,7 +135,7 @@ impl ClientBuilder {
     }
 
     /// Handles log messages from the server at this level and above. In 2026-07-28 every request carries the level. A
-    /// server of a legacy revision is told once, when the client connects, if it declares the `logging` capability.
+    /// legacy server that declares the `logging` capability is told the level once, when the client connects.
     pub fn on_log<F, Fut>(mut self, level: Level, handler: F) -> Self
     where
         F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,
@@ -155,8 +155,8 @@ impl ClientBuilder {
         self
     }
 
-    /// Checks the structured results of listed tools against their output schemas. `mcpgen-validate` provides a
-    /// validator.
+    /// Checks structured results against the output schemas of the tools that [`Client::tools`] has listed.
+    /// `mcpgen-validate` provides a validator.
     pub fn validate(mut self, validator: impl Validator) -> Self {
         self.validator = Some(Arc::new(validator));
         self

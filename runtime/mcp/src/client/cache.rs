@@ -22,7 +22,7 @@ use crate::protocol::change::{Change, is_part};
 pub struct Cache {
     capacity: usize,
     entries: Mutex<HashMap<Key, Entry>>,
-    /// How many invalidations there were. If it changes during a request, the response may be stale and is not cached.
+    /// Counts invalidations. If the count changes during a request, the response may be stale and is not cached.
     invalidations: AtomicU64,
 }
 
@@ -70,7 +70,7 @@ impl Cache {
                 result
             }
         };
-        // The hints may be invalid: `insert` treats those as "do not cache".
+        // This repairs invalid cache hints; `insert` has treated them as "do not cache".
         let (result, repairs) = lenient::decode(&result, DecodePolicy::Strict).map_err(invalid)?;
         for repair in repairs {
             tracing::warn!(method = R::METHOD, %repair, "repaired a result");
@@ -101,7 +101,7 @@ impl Cache {
             let [ttl] = Picked::values(result, &["ttlMs"]);
             ttl.and_then(|ttl| u64::decode(ttl).ok())
         });
-        // A TTL that is negative or not a number counts as zero.
+        // A missing or invalid TTL counts as zero.
         let ttl = ttl.ok().flatten().map_or(Duration::ZERO, Duration::from_millis);
         let Some(expires) = Instant::now()
             .checked_add(ttl)

@@ -27,7 +27,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Calls `on_line` for each line, without its line end, that a server started by
+    /// Calls `on_line` for each line, without its line ending, that a server started by
     /// [`connect_command`](Self::connect_command) writes to standard error. Lines of more than 64 KiB arrive in pieces.
     /// The function is called as soon as a line arrives, even while the client connects, and for every process if the
     /// server is restarted. It must not block or panic.

@@ -46,7 +46,7 @@ impl ResultDecoder {
     }
 }
 
-/// Members that the newest revision requires in results and legacy revisions do not have, with their defaults.
+/// Result members that the newest revision requires and legacy revisions lack, with their defaults.
 const NEW_MEMBERS: [(&str, &str); 3] = [("resultType", "\"complete\""), ("ttlMs", "0"), ("cacheScope", "\"private\"")];
 
 /// Adds the [`NEW_MEMBERS`] that `T` requires but the result of an extension's method lacks. Conversion tables cover

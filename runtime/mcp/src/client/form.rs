@@ -77,7 +77,7 @@ pub enum FieldKind {
     Boolean,
     /// One of these options.
     One(Vec<FieldOption>),
-    /// Several of these options.
+    /// Any of these options.
     Several(Vec<FieldOption>),
 }
 
@@ -138,8 +138,8 @@ impl Form {
         Ok(())
     }
 
-    /// Asks the user for each field, repeatedly until the input is valid. `ask` gets the field and the problem with the
-    /// previous input, and returns the new input, or `None` to cancel the form.
+    /// Asks the user for each field until the input is valid. `ask` gets the field and the problem with the previous
+    /// input, if any, and returns the new input, or `None` to cancel the form.
     pub async fn fill<F, Fut>(mut self, mut ask: F) -> ElicitResult
     where
         F: FnMut(Field, Option<String>) -> Fut,
@@ -198,7 +198,7 @@ impl Field {
         }
     }
 
-    /// Converts what the user has entered. Input that does not fit the field's kind stays text, and is refused later.
+    /// Converts what the user has entered. Input of another kind stays text, which the schema check then rejects.
     fn value(&self, entered: &str) -> Value {
         match &self.kind {
             FieldKind::Text => entered.into(),

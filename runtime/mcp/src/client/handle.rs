@@ -56,7 +56,7 @@ impl<S> fmt::Debug for Client<S> {
 }
 
 impl<S: RequestService> Client<S> {
-    /// Returns the server, for messages for which the client has no method.
+    /// Returns the server, for messages that the client has no method for.
     #[must_use]
     pub fn peer(&self) -> &Peer {
         &self.peer
@@ -83,7 +83,7 @@ impl<S: RequestService> Client<S> {
         self.revision
     }
 
-    /// Returns what the server forgets when it loses the session, for transports that begin a new one.
+    /// Returns the state to restore if the server loses the session, for transports that then begin a new one.
     #[must_use]
     pub fn session_state(&self) -> SessionState {
         SessionState::new(&self.peer, &self.subscribed)
@@ -153,8 +153,8 @@ impl<S: RequestService> Client<S> {
         self.ended.cancelled().await;
     }
 
-    /// Converts the client into its peer, which keeps the connection open until all clones of both are dropped. Pending
-    /// calls and subscriptions count as clones.
+    /// Converts the client into its peer. The connection stays open until all clones of the client and of this peer are
+    /// dropped. Pending calls and subscriptions count as clones.
     #[must_use = "the connection ends when the peer is dropped"]
     pub fn into_peer(self) -> Peer {
         self.peer.keep_connected(self.connection)

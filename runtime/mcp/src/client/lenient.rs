@@ -1,7 +1,7 @@
 //! Decodes results that deviate from the schema.
 //!
 //! Decoding is strict by default: a server answers invalid params with error -32602, and a client returns an error for
-//! an invalid result. To work with servers that deviate, a client can decode results leniently. That repairs a short
+//! an invalid result. To work with servers that deviate, a client can decode results leniently. This repairs a short
 //! list of known [deviations](Deviation), reports each repair, and rejects everything else. Servers always decode
 //! strictly, so that clients learn of their errors.
 //!

@@ -175,7 +175,7 @@ impl<S: RequestService> Client<S> {
     }
 
     /// Sets the minimum level of the server's log messages, in legacy revisions.
-    /// [`ClientBuilder::on_log`](crate::ClientBuilder::on_log) does this when it connects.
+    /// With [`ClientBuilder::on_log`](crate::ClientBuilder::on_log), the client does this when it connects.
     ///
     /// # Errors
     ///

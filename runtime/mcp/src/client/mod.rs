@@ -10,7 +10,7 @@
 //! | list and read | [`Client::tools`], [`Client::resources`], [`Client::read_resource`], [`Client::prompts`], [`Client::prompt`] | |
 //! | complete an argument | [`Client::complete_argument`] | |
 //! | read lists page by page | [`Client::pages`] | |
-//! | answer questions of the server | [`ClientBuilder::on_elicitation`], [`ClientBuilder::on_sampling`], [`ClientBuilder::roots`] | |
+//! | answer the server's questions | [`ClientBuilder::on_elicitation`], [`ClientBuilder::on_sampling`], [`ClientBuilder::roots`] | |
 //! | learn of changes | [`Client::changes`] | |
 //! | fill in a form with a user | [`Form`] | |
 //! | receive log messages | [`ClientBuilder::on_log`] | |

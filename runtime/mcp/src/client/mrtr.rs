@@ -95,7 +95,7 @@ pub(crate) async fn complete<R: MultiRoundTrip>(
     let rounds = Rounds { peer, requests, limits, method: R::METHOD, revisions, tasks };
     let result = rounds.run(member(&params), |params| peer.raw_request(R::METHOD, Some(params)).send()).await?;
     let result = revisions.reversed().result(R::METHOD, &result).map_err(|error| CallError::Invalid(error.into()))?;
-    // Cache hints may be missing, which decoding repairs.
+    // Decoding repairs missing cache hints.
     let (result, _) = lenient::decode(&result, DecodePolicy::Strict).map_err(invalid)?;
     match R::outcome(result) {
         Ok(complete) => Ok(complete),
@@ -183,7 +183,7 @@ impl<S: RequestService> Rounds<'_, S> {
 enum Kind {
     Complete,
     InputRequired,
-    /// The extension for tasks.
+    /// The result names a task (tasks extension).
     Task,
 }
 

@@ -32,7 +32,7 @@ impl OutputSchema {
     ///
     /// # Errors
     ///
-    /// Fails, with a message for people, if the content does not match the schema or the check takes too long.
+    /// Fails, with a message for people, if the content does not match the schema or cannot be checked within limits.
     pub(crate) async fn check(&self, result: CallToolResult) -> Result<CallToolResult, String> {
         match check_content(&*self.0, &result).await {
             Verdict::Valid => Ok(result),

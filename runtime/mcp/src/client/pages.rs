@@ -20,7 +20,7 @@ pub struct Pages<'c, S, R> {
     client: &'c Client<S>,
     /// The params of each request, without the cursor.
     params: JsonObject,
-    /// The cursor of the next page. `None` after the last page.
+    /// The cursor of the next page: `Some(None)` for the first page, `None` after the last one.
     cursor: Option<Option<String>>,
     pages: usize,
     /// Size of all results so far, in bytes.

@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 
 use crate::protocol::peer::changed;
 
-/// How many of the client's subscriptions include each resource. The server sees at most one.
+/// How many of the client's subscriptions include each resource. To the server, they are a single subscription.
 pub(super) type SubscribedUris = Arc<Mutex<HashMap<String, usize>>>;
 
 /// The resources of one subscription. On drop, the client unsubscribes from those that no other subscription includes.

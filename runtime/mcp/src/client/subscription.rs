@@ -114,7 +114,7 @@ impl Subscription {
                 Err(error) => Some(error),
             });
         }
-        // Return changes that arrived before the end first.
+        // First return the changes that arrived before the end.
         match (self.inbox.pending.take(), &mut self.call) {
             (Some(change), _) => Ok(Some(change)),
             (None, Err(ended)) => ended.take().map_or(Ok(None), Err),

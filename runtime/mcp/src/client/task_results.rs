@@ -31,8 +31,8 @@ pub struct CreatedTask {
 }
 
 impl CreatedTask {
-    /// Creates it from the response to a call, for programs that send calls themselves. `requests` handles the task's
-    /// requests for input.
+    /// Wraps the response to a call, for programs that send calls themselves. `requests` handles the task's requests
+    /// for input.
     #[must_use]
     pub fn new(
         peer: Peer,

@@ -12,7 +12,7 @@ pub(super) struct ToolCache {
     tools: Mutex<Option<CachedTools>>,
     /// How many times the list has changed.
     changes: AtomicU64,
-    /// The name of each tool, and whether it runs only as a task. `None` if the list has changed since.
+    /// The name of each tool, and whether it runs only as a task. `None` if never listed, or if the list has changed.
     task_support: Mutex<Option<Vec<(String, bool)>>>,
 }
 

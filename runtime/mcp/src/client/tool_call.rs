@@ -133,8 +133,8 @@ impl<'c, S: RequestService> ToolCall<'c, S> {
         Ok(text_of(&self.successful().await?))
     }
 
-    /// Sends the call and decodes its structured content. Without it, decodes the only content block as JSON
-    /// text, which is how tools returned such content before 2025-06-18.
+    /// Sends the call and decodes the result's structured content. If there is none, decodes the only content block as
+    /// JSON text, which is how tools returned such content before 2025-06-18.
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use crate::protocol::PeerExt;
 use crate::protocol::methods::may_run_as_task;
 
 /// Reads from a page of `tools/list` whether each tool runs only as a task. The page is in the connection's revision,
-/// because the newest types lack this member.
+/// because the newest types lack `execution.taskSupport`.
 pub(super) fn task_support(page: &Json) -> Vec<(String, bool)> {
     let read = |page: Cursor<'_>| -> Option<Vec<_>> {
         let required = |tool: Cursor<'_>| {
@@ -30,7 +30,7 @@ pub(super) fn task_support(page: &Json) -> Vec<(String, bool)> {
 }
 
 impl<S: RequestService> Client<S> {
-    /// Returns whether the server can run tool calls as tasks, if the client asks for that (2025-11-25).
+    /// Returns whether the server can run tool calls as tasks at the client's request (2025-11-25).
     #[must_use]
     pub fn has_tool_tasks(&self) -> bool {
         let path = ["tasks", "requests", "tools", "call"];
@@ -38,8 +38,8 @@ impl<S: RequestService> Client<S> {
             && self.peer.peer_info().is_some_and(|peer_info| peer_info.can(&path))
     }
 
-    /// Returns whether a tool runs only as a task (2025-11-25). Requests the list of tools if the server has such tasks and
-    /// the tool is unknown.
+    /// Returns whether a tool runs only as a task (2025-11-25). Requests the list of tools if the server can run tool
+    /// calls as tasks and the tool is unknown.
     pub async fn requires_task(&self, tool: &str) -> bool {
         if !self.has_tool_tasks() {
             return false;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mcpgen_types::Request;
 use mcpgen_types::v2026_07_28::ReadResourceRequest;
 
-/// How long a client or proxy may cache a result, and whether it may share it.
+/// How long a client or proxy may cache a result, and whether other clients may get the cached copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheHint {
     /// How long the result stays fresh. Sent as whole milliseconds, at most 2^53. Defaults to zero.
@@ -44,14 +44,14 @@ impl CacheHints {
         self
     }
 
-    /// Sets the hint for one resource, which overrides the one for all resources.
+    /// Sets the hint for one resource. It overrides the hint for `resources/read`.
     #[must_use]
     pub fn of_resource(mut self, uri: impl Into<String>, hint: CacheHint) -> Self {
         self.resources.push((uri.into(), hint));
         self
     }
 
-    /// Makes the results of these methods private, because they depend on the caller.
+    /// Makes the hints for these methods private, because their results depend on the caller.
     pub(crate) fn make_private(&mut self, methods: &[&str]) {
         let of_methods = self.lists.iter_mut().filter(|(method, _)| methods.contains(method)).map(|(_, hint)| hint);
         let reads = methods.contains(&ReadResourceRequest::METHOD);

@@ -25,7 +25,7 @@ pub enum Change {
     Task(String),
 }
 
-/// The member of a filter that lists task IDs.
+/// The filter member that lists task IDs.
 pub const TASK_IDS: &str = "taskIds";
 /// The notification that a task has changed.
 pub const TASK_NOTIFICATION: &str = "notifications/tasks";
@@ -52,7 +52,7 @@ impl Change {
         lists.chain(items).find(|change| change.method() == method)
     }
 
-    /// Returns every change that a filter selects, one per subscribed URI.
+    /// Returns every change that a filter selects: changed lists, and one change per subscribed URI and task.
     pub fn all(filter: &SubscriptionFilter) -> impl Iterator<Item = Self> {
         let filter = Filter::from(filter);
         let changes: Vec<_> = filter.changes().collect();
@@ -94,7 +94,7 @@ impl Filter {
         }
     }
 
-    /// Returns every change that the filter selects, one per subscribed URI.
+    /// Returns every change that the filter selects, except tasks: changed lists, and one change per subscribed URI.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
         let lists = [Change::Tools, Change::Prompts, Change::Resources].into_iter().filter(|list| self.matches(list));
         lists.chain(self.uris.iter().cloned().map(Change::Resource))
@@ -138,8 +138,8 @@ pub(crate) struct Pending {
     some: Notify,
 }
 
-/// From this many pending changes on, parts of a resource are merged into one change, because a resource may have any
-/// number of parts.
+/// Once this many changes are pending, changes to the parts of a resource are merged into one, because a resource may
+/// have any number of parts.
 const MOST_PARTS: usize = 1024;
 
 impl Pending {
@@ -165,7 +165,7 @@ impl Pending {
         self.changes.lock()
     }
 
-    /// Removes the next change, and waits for one if necessary.
+    /// Removes and returns the next change, waiting for one if necessary.
     pub(crate) async fn next(&self) -> Change {
         loop {
             if let Some(change) = self.take() {

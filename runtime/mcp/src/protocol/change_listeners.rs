@@ -37,7 +37,7 @@ impl ChangeListeners {
     }
 }
 
-/// A callback, which is removed when this is dropped.
+/// Removes its callback when dropped.
 pub(crate) struct ChangeListener {
     listeners: ChangeListeners,
     key: u64,

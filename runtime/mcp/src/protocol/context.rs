@@ -1,4 +1,4 @@
-//! MCP's methods of [`Context`].
+//! Adds MCP's methods to [`Context`].
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -23,8 +23,8 @@ use super::scope::{Scope, request_scope, scope};
 use super::task_scope::TaskScope;
 use super::{FixedRevision, Level, Mcp, RequestScope};
 
-/// MCP's methods of [`Context`] and [`RequestContext`](crate::server::RequestContext). On a connection with another
-/// protocol, they behave as for an empty request.
+/// Adds MCP's methods to [`Context`] and [`RequestContext`](crate::server::RequestContext). On a connection with
+/// another protocol, they behave as for an empty request.
 pub trait ContextExt: AsRef<Context> + Sync {
     /// Creates a context without a connection, to test handlers and layers. Its peer is disconnected.
     #[must_use]
@@ -200,15 +200,15 @@ pub(crate) fn without_peer(method: &str, request: RequestScope, params: Option<&
     Context::without_peer(no_peer(revision), revision.version(), method, Scope::new(request, params_view))
 }
 
-/// Creates a context of the same request for a task, which may outlive the request.
+/// Derives the context of a task from that of its request. The task may outlive the request.
 #[must_use]
 pub fn on_task(context: &Context, task: Arc<dyn TaskScope>) -> Context {
     let Scope { request, params_view, .. } = scope(context);
     context.derive(Scope { task: Some(task), ..Scope::new(request.clone(), params_view.clone()) })
 }
 
-/// Creates a context of the same request for a round of a task, with the client's input. The peer is disconnected,
-/// because the request already has its response.
+/// Derives the context for a round of a task from that of its request, with the client's input. The peer is
+/// disconnected, because the request already has its response.
 #[must_use]
 pub fn in_task(context: &Context, responses: InputByKey, state: Option<String>) -> Context {
     let Scope { request, params_view, .. } = scope(context);
@@ -217,8 +217,8 @@ pub fn in_task(context: &Context, responses: InputByKey, state: Option<String>) 
     context.derive_without_peer(no_peer(request.revision), Scope::new(request.clone(), params_view), None)
 }
 
-/// Creates a context with the same sender, for decisions after the message was handled. Without params or a connected
-/// peer, it does not hold the message's memory.
+/// Derives a context with the same sender, for decisions after the message was handled. It has neither params nor a
+/// connected peer, so it does not keep the message in memory.
 pub(crate) fn of_sender(context: &Context) -> Context {
     let mut extensions = context.extensions().clone();
     extensions.remove::<TransportBudget>();

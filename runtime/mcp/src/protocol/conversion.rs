@@ -89,7 +89,7 @@ impl Revisions {
         convert::check_result(method, self.from, result).map_err(named)
     }
 
-    /// Like [`result`](Self::result), for a result type that is not a variant of another type.
+    /// Like [`result`](Self::result), but converts the type `T`, not the method's result type (which may be a union).
     ///
     /// # Errors
     ///

@@ -18,11 +18,11 @@ use crate::protocol::{Admission, IncomingRequest, Level, NotAllowed, RequestInfo
 #[derive(Debug)]
 pub struct DualProtocol {
     role: Role,
-    /// The rules of legacy revisions. `None` if none of them is supported.
+    /// The rules of legacy revisions. `None` if only modern revisions are supported.
     legacy: Option<Legacy>,
     /// The rules of modern revisions. `None` if none of them is supported.
     modern: Option<Modern>,
-    /// Whether the client has chosen a legacy revision.
+    /// Whether a client uses the legacy rules. A server decides per request instead.
     is_legacy: AtomicBool,
 }
 
@@ -149,7 +149,7 @@ impl RevisionRules for DualProtocol {
 
     fn process_result(&self, method: &str, result: Json) -> Result<Json, BoxError> {
         let protocol = match (self.role, method) {
-            // Both of these requests may be pending while a client finds out what the server supports.
+            // While a client finds out what the server supports, both of these requests may be pending.
             (Role::Client, "initialize") => self.rules(true),
             (Role::Client, "server/discover") => self.rules(false),
             _ => self.current(),

@@ -10,7 +10,7 @@ use mcpgen_types::{Value, counted};
 pub struct FormError {
     /// The name of the field.
     pub field: String,
-    /// What the field expects, in words for the user.
+    /// What is wrong, in words for the user.
     pub reason: String,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn check_form(form: &ElicitRequestFormParams, answer: &ElicitResult) 
     Ok(())
 }
 
-/// Checks a value against its field's schema. `format` is an annotation and not checked.
+/// Checks a value against its field's schema. `format` is an annotation and is not checked.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub(crate) fn check_field(field: &Value, answer: &Value) -> Result<(), String> {
     }
 }
 
-/// Checks a number against its bounds. `least` and `most` are the names of their keywords.
+/// Checks a number against its bounds. `least` and `most` name the keywords that set them.
 fn within(field: &Value, (least, most): (&str, &str), number: f64, unit: &str) -> Result<(), String> {
     let bound = |name: &str| field.get(name).and_then(Value::as_f64);
     // Only lengths have a unit, and they are whole numbers.

@@ -83,7 +83,7 @@ const DEEPEST: usize = 32;
 /// Keywords that contain data rather than schemas.
 const DATA: [&str; 4] = ["default", "const", "enum", "examples"];
 
-/// Returns whether there is an `x-mcp-header`, or the value is nested too deeply to tell.
+/// Returns whether a value contains an `x-mcp-header`, or is nested too deeply to tell.
 fn mentions(value: Cursor<'_>, deepest: usize) -> bool {
     if value.is_array() {
         return value.elements().into_iter().flatten().any(|value| down(value, deepest));

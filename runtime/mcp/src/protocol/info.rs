@@ -68,8 +68,8 @@ pub struct HandlerCapabilities {
     revisions: Vec<Revision>,
     /// The capabilities that handlers provide in each revision.
     capabilities: Vec<(Revision, Vec<&'static str>)>,
-    /// The capabilities in the local info and whether their values count as declared. Read once, because every request
-    /// looks for one.
+    /// The capabilities in the local info, and whether their values count as declared. Cached, because every request
+    /// looks one up.
     named: OnceLock<Vec<(String, bool)>>,
 }
 

@@ -1,4 +1,4 @@
-//! Input requests, with which a server asks the client for input in a result (2026-07-28).
+//! Input requests, which a server puts in a result to ask the client for input (2026-07-28).
 
 use mcpgen_runtime::CallError;
 use mcpgen_types::v2026_07_28::InputRequest;

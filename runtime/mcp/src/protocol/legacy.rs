@@ -1,6 +1,6 @@
 //! Legacy revisions, 2024-11-05 to 2025-11-25.
 //!
-//! They begin with `initialize`, which negotiates the revision and both sides' capabilities for the whole connection.
+//! A connection begins with `initialize`, which negotiates its revision and both sides' capabilities.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::protocol::{
     Admission, IncomingRequest, Level, NotAllowed, RequestInfo, RequestScope, RevisionRules, Role, methods,
 };
 
-/// The member of `_meta` with the task that a message belongs to (2025-11-25).
+/// The `_meta` key for the task that a message belongs to (2025-11-25).
 pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// The rules for one side of a connection with a legacy revision.
@@ -105,7 +105,7 @@ impl Legacy {
 
     /// Handles `initialize`. Responds with the requested revision if it is supported, otherwise with the preferred one.
     ///
-    /// Gateways hand a server's process to one client after the other, so a second `initialize` begins a new session
+    /// Gateways hand a server's process to one client after another, so a second `initialize` begins a new session
     /// that keeps nothing of the previous one.
     fn initialize(&self, params: Option<&Json>) -> Result<Admission, ErrorObject> {
         let invalid = |what: &str| Err(errors::invalid_params_in_words(what));

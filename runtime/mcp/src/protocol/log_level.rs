@@ -43,7 +43,7 @@ impl Level {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(level, _)| *level)
     }
 
-    /// Returns the level in the params of `logging/setLevel`. The protocol's rules have checked it before a handler is called.
+    /// Returns the level in the params of `logging/setLevel`. Legacy rules reject an invalid one before a handler runs.
     #[must_use]
     pub fn of_params(params: Option<&Json>) -> Option<Self> {
         Self::from_name(&params?.get("level")?.as_str()?)

@@ -125,7 +125,7 @@ impl Protocol for Mcp {
         if self.rules.allows_batches() { Ok(()) } else { Err(super::errors::not_in_batches()) }
     }
 
-    /// The ID depends on the revision. Before the handshake, this side's preferred revision decides.
+    /// Some revisions leave the ID out. Before the handshake, this side's preferred revision decides.
     fn unknown_id(&self) -> ErrorId {
         match self.rules.current_revision() {
             Some(revision) if revision.has_optional_error_id() => ErrorId::Absent,
@@ -180,8 +180,8 @@ impl Protocol for Mcp {
         methods::free_form(method)
     }
 
-    /// Drops invalid entries of `inputResponses`. [`ContextExt::input`](super::ContextExt::input) decodes each entry
-    /// with the type of its input request, so an entry that nobody reads must not fail the request.
+    /// Drops `inputResponses` if an entry is invalid. [`ContextExt::input`](super::ContextExt::input) decodes each
+    /// entry by itself, so an entry that nobody reads must not fail the request.
     fn repair_params(&self, _: &Context, params: Option<&Json>, error: &mcpgen_types::Error) -> Option<Json> {
         if !error.path().starts_with("/params/inputResponses/") {
             return None;
@@ -237,7 +237,7 @@ impl Protocol for Mcp {
 }
 
 impl Mcp {
-    /// Names in the params the task on whose behalf a message is sent.
+    /// Tags the message's `_meta` with the task on whose behalf it is sent.
     fn add_task(&self, message: &mut Sending<'_>, scope: Option<&Scope>) -> Result<(), CallError> {
         let Some(task) = scope.and_then(Scope::task) else { return Ok(()) };
         if task.has_ended() {

@@ -5,10 +5,10 @@ use mcpgen_types::{MethodSpec, Revision};
 
 use super::Role;
 
-/// Requests that last until something else ends, such as a subscription or a task. The schemas do not say so.
+/// Requests that last until something else ends, such as a subscription or a task. The schemas do not mark them.
 pub(crate) const LONG_LIVED: [&str; 2] = ["subscriptions/listen", "tasks/result"];
 
-/// Returns whether a server may respond to this method although it has not declared the capability for it. Several
+/// Returns whether a server may respond to this method even if it has not declared the capability for it. Several
 /// clients request these lists from every server, and fail on an error response.
 pub(crate) fn may_be_undeclared(method: &str) -> bool {
     matches!(method, "prompts/list" | "resources/list" | "resources/templates/list" | "tools/list")
@@ -30,7 +30,7 @@ pub fn subject_member(method: &str) -> Option<&'static str> {
     MethodSpec::newest(method)?.subject
 }
 
-/// Returns whether clients of a revision can ask for this method to run as a task.
+/// Returns whether a revision lets the sender of this request ask for it to run as a task.
 #[must_use]
 pub fn may_run_as_task(revision: Revision, method: &str) -> bool {
     revision.method(method).is_some_and(|spec| spec.may_run_as_task)
@@ -41,8 +41,8 @@ pub(crate) fn in_or_near(revision: Revision, method: &str) -> Option<&'static Me
     revision.method(method).or_else(|| MethodSpec::newest(method))
 }
 
-/// Returns whether this side receives the request. One that neither side sends directly is an input request, which
-/// clients receive.
+/// Returns whether the side with this role receives the request. A request that neither side sends directly is an input
+/// request, which clients receive.
 pub(crate) fn is_received_by(spec: &MethodSpec, role: Role) -> bool {
     match role {
         Role::Server => spec.sent_by_client,

@@ -24,17 +24,17 @@ use crate::protocol::{
     Admission, IncomingRequest, Level, NotAllowed, RequestInfo, RequestScope, RevisionRules, Role, TYPES,
 };
 
-/// The member of `_meta` with a request's revision.
+/// The `_meta` key for a request's revision.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// The member of `_meta` with the capabilities of a request's client.
+/// The `_meta` key for the capabilities of the client that sends a request.
 pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// The member of `_meta` with the name and version of a request's client.
+/// The `_meta` key for the name and version of the client that sends a request.
 pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-/// The member of `_meta` with the minimum level of log messages that the client wants during a request.
+/// The `_meta` key for the minimum level of log messages that the client wants during a request.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// The member of `_meta` with the name and version of a result's server.
+/// The `_meta` key for the name and version of the server that sends a result.
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// The member of `_meta` with a notification's subscription.
+/// The `_meta` key for the subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 impl ResultRules {
@@ -182,7 +182,7 @@ impl Modern {
                     let supported = self.local_info.revisions.iter().find(|revision| revision.as_str() == version);
                     supported.copied().ok_or_else(|| self.unsupported(&version))?
                 }
-                // Decoding reports the error below.
+                // The decoding below reports the error.
                 None => self.revision(),
             },
         };
@@ -265,7 +265,7 @@ impl Modern {
         if kind.as_deref() == Some("input_required") {
             self.check_input_requests(request, result)?;
         } else if spec.map_or(hint.is_some(), |spec| spec.cacheable) {
-            // Methods of extensions have no `spec`. A hint for such a method overrides that of its handler.
+            // Methods of extensions have no `spec`. A hint set for such a method overrides its handler's own.
             let sent = hint.unwrap_or_default();
             for (name, there, value) in
                 [("ttlMs", ttl, sent.ttl_ms().to_string()), ("cacheScope", kept_by, format!("\"{}\"", sent.scope()))]

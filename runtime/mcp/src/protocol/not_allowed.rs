@@ -5,7 +5,7 @@ use mcpgen_types::Revision;
 use super::conversion::ConversionError;
 use super::role::Role;
 
-/// Why MCP forbids a message now. [`CallError::downcast_ref`] finds it in [`CallError::NotAllowed`].
+/// Why MCP does not allow a message to be sent. [`CallError::downcast_ref`] finds this in [`CallError::NotAllowed`].
 ///
 /// [`CallError::NotAllowed`]: mcpgen_runtime::CallError::NotAllowed
 /// [`CallError::downcast_ref`]: mcpgen_runtime::CallError::downcast_ref

@@ -1,4 +1,4 @@
-//! MCP's methods of [`Peer`].
+//! Adds MCP's methods to [`Peer`].
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,9 +12,9 @@ use super::info::PeerInfo;
 use super::input_requests::InputNotProvided;
 use super::{FixedRevision, Mcp, RevisionRules};
 
-/// MCP's methods of [`Peer`].
+/// Adds MCP's methods to [`Peer`].
 pub trait PeerExt: AsRef<Peer> {
-    /// Returns what the peer declared about itself, or `None` if that is unknown so far or comes with each request.
+    /// Returns what the peer declared about itself, or `None` if it has not done so yet or does so in each request.
     fn peer_info(&self) -> Option<Arc<PeerInfo>> {
         self.revision_rules().peer_info()
     }

@@ -14,7 +14,7 @@ use super::info::{HandlerCapabilities, can};
 use super::modern::CLIENT_CAPABILITIES;
 use super::{ContextExt, PeerExt, Role};
 
-/// MCP's methods of [`Router`].
+/// Adds MCP's methods to [`Router`].
 pub trait RouterExt {
     /// Returns the revisions for which a request handler was added, oldest first.
     #[must_use]
@@ -94,8 +94,8 @@ fn is_known(context: &Context, identifier: &str) -> bool {
     }
     match context.peer_info().cloned().or_else(|| protocol.peer_info()) {
         Some(peer_info) => peer_info.can(&path),
-        // A modern client may repeat its capabilities in the notification's `_meta`. If it does not, sending the
-        // notification shows that it has the extension.
+        // A modern client may repeat its capabilities in the notification's `_meta`. If it does not, the notification
+        // itself shows that the client has the extension.
         None => match context.meta().get(CLIENT_CAPABILITIES).filter(|declared| declared.is_object()) {
             Some(declared) => can(declared, &path),
             None => true,

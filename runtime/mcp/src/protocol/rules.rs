@@ -122,7 +122,7 @@ pub struct IncomingRequest<'a> {
     pub method: &'a str,
     /// The params, not decoded yet; `None` if absent.
     pub params: Option<&'a Json>,
-    /// `_meta` of the params. Empty if absent. Shared with the previous request if both are equal.
+    /// `_meta` of the params. Empty if absent. Consecutive requests with an equal `_meta` may share it.
     pub meta: &'a Arc<JsonObject>,
 }
 

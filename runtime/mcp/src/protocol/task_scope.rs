@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-/// A running task that sends messages to the peer after its request has its response.
+/// A running task. It may send messages to the peer even after its request was answered.
 pub trait TaskScope: Send + Sync {
     /// Returns the member of `_meta` that identifies the task: its name, and its value as JSON text.
     fn meta(&self) -> (&'static str, String);

@@ -1,4 +1,4 @@
-//! The error of all stores.
+//! The error type of all stores.
 
 use std::error::Error;
 use std::fmt;

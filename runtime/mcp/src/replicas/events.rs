@@ -27,8 +27,8 @@ pub struct StoredEvent {
 
 /// Stores the latest events of each stream.
 ///
-/// Only a session's home appends to its streams. To limit memory, a store may drop a stream's oldest events and a
-/// session's oldest streams, except stream 0. Removing a session, or letting it expire, drops them all.
+/// Only the replica that runs a session, its *home*, appends to its streams. To limit memory, a store may drop a
+/// stream's oldest events and a session's oldest streams, except stream 0. A removed or expired session loses them all.
 pub trait EventStore: Send + Sync + 'static {
     /// Appends events to a stream, in order. Creates the stream if necessary, even without events. Ignores events whose
     /// number is not greater than the stream's last one, so that an append can be retried. Events before a stream's

@@ -18,7 +18,7 @@ use super::sessions::{Home, JournalEntry, SessionStore, StoredSession};
 use crate::protocol::change::Change;
 use crate::telemetry;
 
-/// Records duration and errors of a store's operations, and implements the same traits as the store.
+/// Records the duration and errors of a store's operations, and implements the same traits as the store.
 pub struct Measured<S: ?Sized>(Arc<S>);
 
 impl<S: ?Sized> fmt::Debug for Measured<S> {

@@ -20,12 +20,12 @@
 //!
 //! Each session runs on one replica, its *home*. Other replicas forward the session's HTTP requests there, so messages
 //! are handled in order, and a response from the client reaches the replica that waits for it. If the home dies, the
-//! next replica that receives a request of the session becomes its home: it replays the session's journal
+//! next replica that receives a request for the session becomes its home: it replays the session's journal
 //! (`initialize`, and requests such as `logging/setLevel`) and continues the streams. Requests that the old home was
 //! handling fail with an error that asks the client to retry.
 //!
-//! The replica that receives a request checks its credentials. They are removed (`Authorization`,
-//! `Proxy-Authorization`, `Cookie` and `DPoP`) before the request is forwarded, so that no credential reaches the
+//! The replica that receives a request checks its credentials. It removes them (`Authorization`,
+//! `Proxy-Authorization`, `Cookie` and `DPoP`) before it forwards the request, so that no credential reaches the
 //! store. The home gets the owner and the name of the [`Principal`](mcpgen_runtime::transport::Principal) instead.
 //! Other values that layers attached to the request are not forwarded.
 

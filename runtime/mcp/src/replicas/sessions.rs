@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 
 use super::error::StoreError;
 
-/// Stores sessions, and which replica runs each.
+/// Stores sessions, and which replica runs each (its *home*).
 ///
 /// Each replica creates its own instance of the store, with a unique ID. The store detects within seconds that a
 /// replica has died.
@@ -29,7 +29,7 @@ pub trait SessionStore: Send + Sync + 'static {
     /// Fails if the store is unavailable.
     fn locate<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Home>, StoreError>>;
 
-    /// Replaces the journal entry with the same key, or appends it. An entry without a message is removed.
+    /// Replaces the journal entry with the same key, or appends it. Without a message, it only removes the old entry.
     ///
     /// # Errors
     ///
@@ -38,8 +38,8 @@ pub trait SessionStore: Send + Sync + 'static {
 
     /// Extends the life of this replica's sessions to at least `lifetime` from now. Returns the IDs of sessions that no
     /// longer exist or have another home, which this replica must stop running. The server calls this every few seconds
-    /// with all its sessions. A store may skip sessions that it renewed for long enough, if it notices by other means
-    /// when they move.
+    /// with all its sessions. A store may skip sessions that already live that long, if it notices by other means when
+    /// they move.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ pub trait SessionStore: Send + Sync + 'static {
         std::future::pending().boxed()
     }
 
-    /// Releases this replica's sessions to other replicas at once, because it shuts down.
+    /// Releases this replica's sessions to other replicas at once, because this one is shutting down.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl StoredSession {
         Self { id: id.into(), owner: None, principal: None, epoch: 0, journal: Vec::new() }
     }
 
-    /// Replaces the journal entry with the same key, or appends it. An entry without a message is removed.
+    /// Replaces the journal entry with the same key, or appends it. Without a message, it only removes the old entry.
     pub fn record(&mut self, entry: JournalEntry) {
         self.journal.retain(|known| known.key != entry.key);
         if entry.message.is_some() {

@@ -16,7 +16,7 @@ use crate::protocol::extension::Extension;
 /// The MIME type of apps.
 pub const APP_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
-/// The member of `_meta` with an app's settings.
+/// The `_meta` key for an app's settings.
 const UI: &str = "ui";
 
 /// The extension `io.modelcontextprotocol/ui`. [`ServerBuilder::app`] adds it to a server.
@@ -32,7 +32,7 @@ impl Extension for Apps {
     }
 }
 
-/// An app: an HTML page with a `ui://` URI. Tools that refer to the URI show the page next to their results.
+/// An app: an HTML page with a `ui://` URI. Hosts show it next to the results of tools that refer to the URI.
 ///
 /// The host passes the call's arguments and result to the page, which can in turn call the server's tools. Write the
 /// page with the npm package `@modelcontextprotocol/ext-apps`, or with the message types in
@@ -123,7 +123,7 @@ impl ToolInfo {
         self.ui(|meta| meta.resource_uri = Some(uri))
     }
 
-    /// Sets who can call the tool: models, apps or, by default, both. Hosts hide a tool that only apps can call from
+    /// Sets who can call the tool: models, apps or, by default, both. If only apps can call it, hosts hide it from
     /// models; the server does not enforce this.
     #[must_use]
     pub fn visibility(self, visibility: impl Into<Vec<McpUiToolVisibility>>) -> Self {

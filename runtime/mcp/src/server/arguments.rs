@@ -8,7 +8,7 @@ use mcpgen_types::{ErrorObject, Json, JsonObject};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arguments(pub(super) Option<Json>);
 
-/// How many unknown arguments are compared with the names in the schema.
+/// The maximum number of unknown arguments to compare with the names in the schema.
 const MAX_REMARKS: usize = 5;
 
 impl From<JsonObject> for Arguments {

@@ -389,7 +389,7 @@ impl<S> ServerBuilder<S> {
         self
     }
 
-    /// Declares the `logging` capability, in every revision. Otherwise,
+    /// Declares the `logging` capability, in every revision. Without it,
     /// [`ContextExt::log`](crate::protocol::ContextExt::log) sends nothing, and `logging/setLevel` is an unknown
     /// method.
     ///
@@ -534,8 +534,8 @@ impl<S> ServerBuilder<S> {
     /// [`identity`](Self::identity) or the principal, and a change. By default, every subscriber is notified.
     ///
     /// The filter applies in every revision, to changes in this process and to those that arrive through a
-    /// [`change_bus`](Self::change_bus). A single function also decides who may subscribe, and cannot be forgotten,
-    /// unlike a list of users at each call of [`Server::changed`].
+    /// [`change_bus`](Self::change_bus). The same function decides who may subscribe. Unlike a list of users passed to
+    /// each call of [`Server::changed`], it cannot be forgotten.
     ///
     /// * When something changes, the function is called for each matching subscription.
     /// * When a caller subscribes to a resource, the function is called with the resource's URI. `false` makes the

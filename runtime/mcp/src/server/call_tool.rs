@@ -122,7 +122,7 @@ impl ToolInvocation {
         &self.context
     }
 
-    /// Returns the request's params if they have members besides the name, the arguments and `_meta`.
+    /// Returns the request's params. `None` if they are only the name, the arguments and, in modern revisions, `_meta`.
     #[must_use]
     pub fn params(&self) -> Option<&Json> {
         self.params.as_ref()
@@ -171,8 +171,8 @@ fn declares_tasks(context: &Context) -> bool {
     context.peer().revision_rules().has_declared(&["tasks", "requests", "tools", "call"])
 }
 
-/// Returns the name and the arguments of a call whose params have nothing else except `_meta`, as most do. `None` for
-/// all other params, valid or not, which have to be decoded completely.
+/// Returns the name and the arguments of a call whose params have nothing else except, in modern revisions, `_meta`, as
+/// most do. `None` for all other params, valid or not, which have to be decoded completely.
 fn name_and_arguments<'p>(params: Cursor<'p>, context: &Context) -> Option<(Cow<'p, str>, Option<Cursor<'p>>)> {
     let picked = Picked::from(params, &["name", "arguments", "_meta"]).ok()?;
     let [name, arguments, meta] = picked.values;

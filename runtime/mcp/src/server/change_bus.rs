@@ -1,4 +1,4 @@
-//! Shares a server's changes with the other replicas, and passes changes on other replicas to its subscribers.
+//! Shares a server's changes with the other replicas, and passes on their changes to its subscribers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,7 +17,7 @@ pub(super) struct BusConnection {
     has_started: AtomicBool,
 }
 
-/// The pause after a failed publication. Doubles with each failure, up to [`MAX_DELAY`].
+/// The pause after a change could not be published. Doubles with each failure, up to [`MAX_DELAY`].
 const DELAY: Duration = Duration::from_millis(50);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
@@ -47,7 +47,7 @@ impl BusConnection {
     }
 }
 
-/// How much time passes between checks whether the server was dropped.
+/// How long to wait before checking again whether the server was dropped.
 const CHECK: Duration = Duration::from_secs(1);
 
 async fn publish_changes<T>(server: Weak<T>, bus: Arc<dyn ChangeBus>, unpublished: Arc<Pending>) {

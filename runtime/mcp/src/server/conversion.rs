@@ -31,7 +31,7 @@ pub(super) fn encode<T: Encode>(context: &Context, result: &T) -> Result<Json, E
     revisions.result(context.method(), result).map_err(ConversionError::into_response)
 }
 
-/// Like [`encode`], for a result type that is not a variant of another type.
+/// Like [`encode`], but converts the type `T`, not the method's result type (which may be a union).
 pub(super) fn encode_typed<T: Convertible>(context: &Context, result: &T) -> Result<Json, ErrorObject> {
     let revisions = Revisions { from: TYPES, to: context.revision() };
     revisions.typed_result(context.method(), result).map_err(ConversionError::into_response)

@@ -18,7 +18,7 @@ pub trait Call: Sealed {
     fn context(&self) -> &Context;
 }
 
-/// Restricts [`Call`] to the types of this module.
+/// Restricts [`Call`] to the types of this crate.
 pub trait Sealed {}
 
 /// An argument type of handlers.

@@ -76,7 +76,7 @@ pub trait Arguments<C: Call, S, K>: Sized {
     fn from_call(call: &mut C, state: &S) -> Result<Self, BoxError>;
 }
 
-/// A handler's first argument: one that every handler can take, or the state itself.
+/// A handler's first argument: one that implements [`FromCall`], or the state itself.
 pub trait FirstArgument<C: Call, S, K>: Sized {
     #[doc(hidden)]
     const TAKES: u8;

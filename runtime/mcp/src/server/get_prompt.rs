@@ -178,5 +178,5 @@ impl ServerState {
     }
 }
 
-/// How many values a response contains.
+/// The maximum number of values in a response.
 const MAX_VALUES: usize = 100;

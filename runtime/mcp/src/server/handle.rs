@@ -187,8 +187,8 @@ impl Server {
         self.0.tools.get(tool).map_or_else(Vec::new, |entry| entry.headers.clone())
     }
 
-    /// Returns whether the server itself reports a [`HeaderMismatch`](super::HeaderMismatch) attached to a call, which
-    /// it does if some callers cannot see all tools.
+    /// Returns whether the server itself reports a [`HeaderMismatch`](super::HeaderMismatch) attached to a call, as it
+    /// does if [`visible_to`](super::ServerBuilder::visible_to) is set.
     #[must_use]
     pub fn reports_header_mismatches(&self) -> bool {
         self.0.config.visibility.is_some()

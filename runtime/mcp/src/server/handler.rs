@@ -1,4 +1,4 @@
-//! Handlers for every revision that use the newest types.
+//! Handlers that use the newest types in every revision.
 
 use std::future::{Future, ready};
 

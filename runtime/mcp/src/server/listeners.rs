@@ -18,7 +18,7 @@ pub(super) struct Listeners {
     /// Listeners by [`Peer::connection_key`]. A listener holds its peer, so the key stays unique.
     by_connection: HashMap<usize, Listener>,
     /// The number of listeners at which closed connections are removed: twice the number left last time, and at least
-    /// 64. The cost of adding a listener therefore stays constant.
+    /// 64. The amortized cost of adding a listener is therefore constant.
     sweep_at: usize,
     /// How many listeners were examined while removing closed connections.
     #[cfg(test)]
@@ -31,7 +31,7 @@ pub(super) struct Listener {
     /// The [session](Peer::session) that `wanted` belongs to.
     session: u64,
     wanted: Filter,
-    /// The filters for the caller that sent the connection's latest message about changes.
+    /// The filters for the caller that last initialized the connection, or last subscribed or unsubscribed on it.
     filter: CallerFilter,
     pending: Arc<Pending>,
 }
@@ -76,7 +76,7 @@ impl Listeners {
     }
 }
 
-/// Finds the connection's listener and sets its filter. If there is none, adds one and spawns its task.
+/// Finds the connection's listener and sets its filter. If the connection has none, adds one and spawns its task.
 pub(super) fn listener<'l>(listeners: &'l mut Listeners, peer: &Peer, filter: CallerFilter) -> &'l mut Listener {
     if listeners.by_connection.len() >= listeners.sweep_at {
         listeners.remove_closed();
@@ -114,7 +114,7 @@ async fn send_changes(peer: Peer, pending: Arc<Pending>) {
             Change::Resource(uri) => Some(Json::from(&json!({ "uri": uri }))),
             _ => None,
         };
-        // Fails if the server did not declare the capability, because the client must not get the notification then.
+        // Fails if the server did not declare the capability; then the client must not get the notification.
         let _ = peer.raw_notify(change.method(), params).await;
     }
 }

@@ -142,7 +142,7 @@ fn arguments_of(types: &TextArguments) -> Vec<PromptArgument> {
     arguments.collect()
 }
 
-/// What a prompt can return: text, which becomes a user message, a list of messages, or a result.
+/// What a prompt can return: text (which becomes a user message), a list of messages, or a result.
 #[diagnostic::on_unimplemented(
     message = "a prompt cannot return `{Self}`",
     label = "the function of this prompt returns `{Self}`",

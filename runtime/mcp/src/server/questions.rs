@@ -59,7 +59,7 @@ impl Questions {
                     |error: mcpgen_types::Error| InputError::Answer { key: key.clone(), source: error.into() };
                 results.push(response.decode().map_err(invalid)?);
             } else if let Some(response) = context.input::<R>(&key)? {
-                // Repeat it in the next round's request state.
+                // Keep the response in the request state, for the next rounds.
                 responses.insert(key, Json::from(&response));
                 results.push(response);
             } else {
@@ -75,7 +75,7 @@ impl Questions {
         Err(InputRequired::new(result).into())
     }
 
-    /// Responses that the client has sent so far, by key.
+    /// Returns the responses that the client has sent so far, by key.
     pub(super) fn responses(&self) -> InputByKey {
         self.state.get().map(|state| responses_of(&state.lock()).clone()).unwrap_or_default()
     }
@@ -86,7 +86,7 @@ impl Questions {
         Binding { codec, caller }: Binding<'_>,
         context: &Context,
     ) -> Result<RequestState<InputByKey>, ErrorObject> {
-        // Sorted, because a client may send the members in another order in the next round.
+        // Sort the members, because a client may send them in another order in the next round.
         let arguments = Json::parse(self.arguments.clone()).ok().and_then(|arguments| crate::tree::tree(&arguments));
         let arguments =
             arguments.map_or_else(|| self.arguments.clone(), |arguments| mcpgen_types::to_string(&arguments));

@@ -98,8 +98,8 @@ impl<T: Entry> Registry<T> {
         self.entries.read().values().cloned().collect()
     }
 
-    /// Returns up to `size` entries after a cursor that the viewer can see, and the next page's cursor. A cursor
-    /// survives additions and removals. It contains the key of an entry that the viewer can see.
+    /// Returns the next page: up to `size` visible entries after a cursor, and the cursor of the page after it. A
+    /// cursor survives additions and removals. It contains the key of an entry that the viewer can see.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl<T: Entry> Registry<T> {
         Ok((page, next))
     }
 
-    /// Returns up to `most` entries after a key, so that the lock is not held while a viewer decides about them.
+    /// Collects up to `most` entries after a key, so that the lock is not held while their visibility is checked.
     fn after(&self, key: Option<&str>, most: usize) -> Vec<Arc<T>> {
         let start = key.map_or(Bound::Unbounded, Bound::Excluded);
         let entries = self.entries.read();
@@ -142,7 +142,7 @@ impl<T: Entry> Registry<T> {
         self.is_declared.store(true, Ordering::Release);
     }
 
-    /// Returns whether the list is served. It stays so after its last entry is removed.
+    /// Returns whether the list is served. It still is after its last entry is removed.
     pub(super) fn is_declared(&self) -> bool {
         self.is_declared.load(Ordering::Acquire)
     }
@@ -152,7 +152,7 @@ impl<T: Entry> Registry<T> {
     }
 }
 
-/// Encodes a cursor after the entry with this key.
+/// Encodes a cursor for the entries after this key.
 #[must_use]
 pub fn encode_cursor(kind: &str, key: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{kind}:{key}"))

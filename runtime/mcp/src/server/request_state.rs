@@ -159,13 +159,13 @@ impl RequestStateCodec {
         Ok(self)
     }
 
-    /// Replaces the keys of this codec and all its clones: signs with `key`, and verifies with `others` as well.
-    /// Rotates keys while the server runs.
+    /// Replaces the keys of this codec and all its clones: signs with `key`, and verifies with `others` as well. Use
+    /// this to rotate keys while the server runs.
     ///
     /// # Errors
     ///
-    /// [`ShortKey`](RequestStateError::ShortKey) if a key is shorter than [`SHORTEST_KEY`] bytes. No key is changed
-    /// then.
+    /// [`ShortKey`](RequestStateError::ShortKey) if a key is shorter than [`SHORTEST_KEY`] bytes. The old keys then
+    /// stay in use.
     pub fn replace_keys<K: AsRef<[u8]>>(
         &self,
         key: impl AsRef<[u8]>,
@@ -327,7 +327,7 @@ pub const MAX_USED_STATES: usize = 100_000;
 ///
 /// At the limit, the guard forgets the states that expire first, and from then on rejects every state that expires no
 /// later than a forgotten one. So no state is accepted twice, and new states still work; clients merely have less time
-/// for the next round, down to the time in which this many states are used.
+/// for the next round: at worst, only as long as it takes to use this many states.
 #[derive(Debug)]
 pub struct InMemoryReplayGuard {
     max: usize,
@@ -336,7 +336,7 @@ pub struct InMemoryReplayGuard {
 
 #[derive(Debug)]
 struct Used {
-    /// The used states, by nonce. They expire at a time in milliseconds since 1970.
+    /// The used states, by nonce. Expiry is in milliseconds since 1970.
     states: ExpiringMap<[u8; NONCE], (), u64>,
     /// The latest expiry of a forgotten state.
     forgotten: u64,

@@ -157,8 +157,8 @@ fn simplify_field(field: &mut serde_json::Value) {
     }
 }
 
-/// Returns the options of a variant, or of several undocumented ones. The title is the description or, failing that,
-/// the value.
+/// Returns the options of a variant, or of several undocumented ones. An option's title is the variant's title or
+/// description or, failing those, the value.
 fn titled_options(option: &serde_json::Value) -> Vec<serde_json::Value> {
     let text = |name: &str| option.get(name).and_then(Value::as_str);
     let title = text("title").or(text("description"));

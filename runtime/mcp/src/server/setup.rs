@@ -44,7 +44,7 @@ impl ServerSetup {
         self.state.subscriptions = self.state.subscriptions.with_source(source);
     }
 
-    /// Reports an invalid definition when the server starts.
+    /// Records an invalid definition. It is reported when the server starts.
     pub fn invalid(&mut self, error: DefinitionError) {
         self.state.config.invalid.push(error);
     }

@@ -74,7 +74,7 @@ pub(super) struct Config {
     pub(super) empty_lists: bool,
     pub(super) limits: Limits,
     pub(super) completion: Option<Completion>,
-    /// Completions of a single argument of a prompt or variable of a template.
+    /// Completions for a single prompt argument or template variable.
     pub(super) completions: BTreeMap<CompletionKey, Completion>,
     /// The codec for request state. `None` until the builder creates the default.
     pub(super) request_state: Option<Result<Arc<RequestStateCodec>, RequestStateError>>,
@@ -197,7 +197,7 @@ pub struct RequestContext {
     /// The arguments, which must be the same in all rounds. Only the original has them; clones rely on the shared
     /// questions.
     pub(super) arguments: Arguments,
-    /// The questions of the call. Created by the first one, because most calls ask none. Shared by clones.
+    /// The questions of the call. Created lazily, because most calls ask none. Shared by clones.
     pub(super) questions: OnceLock<Arc<Questions>>,
     /// What extensions have set. Boxed because most calls have nothing.
     pub(super) extended: Option<Box<Extended>>,

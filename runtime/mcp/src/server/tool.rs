@@ -166,7 +166,7 @@ impl ToolEntry {
     }
 }
 
-/// A call of a tool, from which the function takes its arguments.
+/// A tool call, from which the function takes its arguments.
 #[derive(Debug)]
 pub struct CallTool {
     entry: Arc<ToolEntry>,
@@ -363,7 +363,7 @@ impl ToolInfo {
     }
 
     /// Takes the arguments' schema from a type; see [`input_schema`](Self::input_schema). The type's doc comment
-    /// becomes the tool's description, unless it has one.
+    /// becomes the tool's description, unless the tool already has one.
     #[must_use]
     pub fn input<A: schemars::JsonSchema>(mut self) -> Self {
         match schema::input_schema::<A>(&self.tool.name) {

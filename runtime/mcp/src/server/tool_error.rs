@@ -1,4 +1,4 @@
-//! Errors of handlers.
+//! Handler errors.
 
 use std::error::Error;
 use std::iter::successors;
@@ -15,7 +15,7 @@ use tower::BoxError;
 use super::input_error::{InputError, InputRejected, InputRequired};
 use crate::protocol::ContextExt;
 
-/// An error of a tool.
+/// A tool's error.
 ///
 /// Every error type converts into it, and so do text, boxed errors and `anyhow::Error`. The messages of the error and
 /// its sources become the tool's result, with `is_error` set, so that the model can correct its call. An
@@ -74,7 +74,7 @@ impl<E: Into<BoxError>> From<E> for ToolError {
 
 impl From<BoxError> for Failure {
     fn from(error: BoxError) -> Self {
-        // The error of a question may be wrapped in another one, for example by `anyhow`.
+        // An `InputRequired` or `InputRejected` may be wrapped in another error, for example by `anyhow`.
         let first: &(dyn Error + 'static) = &*error;
         for cause in successors(Some(first), |&error| error.source()) {
             if let Some(InputRequired(result)) = cause.downcast_ref() {
@@ -107,7 +107,7 @@ pub(super) fn respond<T>(error: BoxError, context: &Context) -> Result<ResultOrI
     }
 }
 
-/// If the client is to blame for a failed question, returns the response.
+/// If the client is to blame for a failed request for input, returns the error response.
 fn fault_of_client(error: &(dyn Error + 'static)) -> Option<ErrorObject> {
     let why = || error_chain(error);
     match error.downcast_ref()? {

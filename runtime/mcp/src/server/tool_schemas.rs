@@ -30,8 +30,8 @@ impl Schemas {
     ///
     /// # Errors
     ///
-    /// Returns the error of `invalid` if the arguments are invalid, and another one if the check takes too long. Both
-    /// are for the model.
+    /// Returns the error of `invalid` if the arguments are invalid, and another one if they are too large or the check
+    /// takes too long. All are for the model.
     pub(crate) async fn check_input(
         &self,
         tool: &str,
@@ -54,8 +54,8 @@ impl Schemas {
     ///
     /// # Errors
     ///
-    /// Fails if the result does not match the schema, which is logged and reported as an internal error, or if the
-    /// check takes too long.
+    /// Fails if the result does not match the schema (logged, and reported as an internal error), if it is too large,
+    /// or if the check takes too long.
     pub(crate) async fn check_output(&self, tool: &str, result: CallToolResult) -> Result<CallToolResult, ToolError> {
         let Some(schema) = &self.output else { return Ok(result) };
         match check_content(&**schema, &result).await {

@@ -23,7 +23,7 @@ struct Variable {
     text: String,
 }
 
-/// The length of the longest URI, in bytes. Matching takes that much memory per variable.
+/// The maximum length of a URI, in bytes. Matching takes about that much memory per variable.
 const LONGEST: usize = 64 << 10;
 
 impl UriTemplate {
@@ -81,7 +81,7 @@ impl UriTemplate {
     /// For each variable, returns where its value may end so that the rest of the URI still matches. `None` if the URI
     /// does not match.
     ///
-    /// This takes linear time. Trying one end after the other would not, if a client repeats the text that follows a
+    /// This takes linear time. Trying one end after another would not, if a client repeats the text that follows a
     /// variable.
     fn ends(&self, uri: &[u8]) -> Option<Vec<Vec<bool>>> {
         // The positions at which the next variable may begin, or the URI may end.

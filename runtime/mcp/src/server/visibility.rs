@@ -34,10 +34,10 @@ impl<'a> Item<'a> {
     }
 }
 
-/// The error that a call's HTTP headers contradict its arguments. An HTTP endpoint attaches this to the call's
-/// [extensions](mcpgen_runtime::Context::extensions) if
-/// [`Server::reports_header_mismatches`](super::Server::reports_header_mismatches). If the endpoint refused the call
-/// itself, it would reveal hidden tools, because only existing tools have such headers.
+/// A call's HTTP headers contradict its arguments. An HTTP endpoint attaches this to the call's
+/// [extensions](mcpgen_runtime::Context::extensions) instead of refusing the call, if
+/// [`Server::reports_header_mismatches`](super::Server::reports_header_mismatches) is true. A refusal by the endpoint
+/// would reveal hidden tools, because only existing tools have such headers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HeaderMismatch(pub String);
@@ -95,7 +95,7 @@ impl<'a> Viewer<'a> {
     }
 }
 
-/// The items that a change is about. Callers who see none of them are not notified. If it is empty, everyone is.
+/// The items that a change is about. Callers who see none of them are not notified. If there are none, everyone is.
 #[derive(Clone, Default)]
 pub(super) struct Affected(pub(super) Vec<Arc<dyn Visible>>);
 

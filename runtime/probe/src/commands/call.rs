@@ -36,7 +36,7 @@ pub(crate) async fn run(args: CallArgs) -> Result<(), Failure> {
             },
         )
         .await;
-    // An unanswered question explains whatever follows.
+    // An unanswered question explains whatever fails later.
     let answered = answers.into_result();
     let result = match (called, answered.is_err()) {
         (Err(_), true) => return answered,
@@ -60,7 +60,7 @@ fn text(result: &JsonObject) -> String {
     }
 }
 
-/// `None` if the server does not list the tool.
+/// Returns the tool's input schema. `None` if the server does not list the tool, or its list cannot be read.
 async fn input_schema(client: &Client, tool: &str, activity: &Activity) -> Result<Option<Json>, Failure> {
     let tools = match list(client, Kind::Tools, activity).await {
         Ok(tools) => tools.unwrap_or_default().items,

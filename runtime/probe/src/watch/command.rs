@@ -1,4 +1,4 @@
-//! Relays between a client and a server that it starts.
+//! Relays between a client and a server that this command starts.
 
 use std::io;
 use std::pin::pin;

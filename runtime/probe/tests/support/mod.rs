@@ -6,10 +6,10 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// The folder of the lock file of published servers, below this package.
+/// The folder with the lock file of the published servers, relative to this package.
 pub(crate) const SERVERS: &str = "tests/servers";
 
-/// Names the file to which `probe_server` writes what arrives.
+/// The environment variable that names the file to which `probe_server` writes what arrives.
 pub(crate) const RECORD: &str = "PROBE_SERVER_RECORD";
 
 /// What a run has written, and its exit code.

@@ -103,7 +103,7 @@ impl Exchanges {
                 _ = pings.tick() => {
                     let ping = self.sender.replica.connection.within(sink.ping::<redis::Value>());
                     tokio::pin!(ping);
-                    // The ping's response comes after messages, so receive those meanwhile.
+                    // The response to the ping comes after queued messages, so receive those meanwhile.
                     loop {
                         tokio::select! {
                             result = &mut ping => break drop(result?),

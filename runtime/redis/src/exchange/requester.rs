@@ -27,7 +27,7 @@ struct Waiting {
     /// Whether the request has arrived. Until then, the responder does not know the exchange.
     is_accepted: bool,
     frames: u64,
-    /// Dropped before the end if the exchange fails.
+    /// If the exchange fails, this is dropped without sending `Part::End`.
     parts: mpsc::Sender<Part>,
 }
 
@@ -160,7 +160,7 @@ impl Requester {
     }
 }
 
-/// Dropping this cancels the request.
+/// A forwarded request. Dropping this cancels the request.
 struct Exchange {
     requester: Arc<Requester>,
     sender: Sender,

@@ -17,7 +17,7 @@ use super::sender::Sender;
 use super::{CONFIRMATION, MAX_FRAME, WINDOW};
 use crate::error::{Unavailable, corrupt};
 
-/// The requester and its ID for the exchange.
+/// The requesting replica, and its ID for the exchange.
 type ExchangeId = (String, u64);
 
 pub(super) struct Responder {
@@ -210,7 +210,7 @@ async fn read_available(mut frames: Frames) -> Available {
     Available::Part(stream::iter(available).chain(frames).boxed())
 }
 
-/// Returns whether the frames end without an error.
+/// Sends all frames. Returns whether they end without an error.
 async fn send_frames(
     sender: &Sender,
     requester: &str,

@@ -25,7 +25,7 @@ impl Sender {
         self.replica.options.timeout
     }
 
-    /// Returns whether the replica is subscribed to its channel.
+    /// Sends a message. Returns whether the replica is subscribed to its channel.
     pub(super) async fn send(&self, replica: &str, head: &Head, body: &[u8]) -> Result<bool, StoreError> {
         let mut publish = redis::cmd("PUBLISH");
         publish.arg(self.replica.keys.inbox(replica)).arg(Message::encode(head, body)?);

@@ -163,7 +163,7 @@ async fn lost_connections_end_responses() {
     }
 }
 
-/// Counts what clients of two replicas see while Redis fails.
+/// How many operations succeed and fail on two replicas while Redis fails.
 #[derive(Default)]
 struct Counts {
     ok: AtomicUsize,
@@ -176,7 +176,7 @@ impl Counts {
     }
 }
 
-/// Uses all stores until `stop` is set. Panics on a wrong answer. Redis may lose a session, but not part of one.
+/// Uses the stores until `stop` is set. Panics on a wrong answer. Redis may lose a session, but not part of one.
 async fn load(a: RedisStores, b: RedisStores, worker: usize, stop: Arc<AtomicBool>, counts: Arc<Counts>) {
     let limiter = a.rate_limiter(1_000_000, Duration::from_secs(1));
     for round in 0.. {
@@ -232,7 +232,7 @@ async fn forward(a: &RedisStores, b: &RedisStores, id: &str) -> bool {
     true
 }
 
-/// Uses all stores while Redis fails. Checks that they recover.
+/// Uses the stores while Redis fails. Checks that they recover.
 async fn survives(failure: impl AsyncFnOnce(&RedisServer)) {
     let Some(redis) = RedisServer::start().await else { return };
     let (a, b) = (redis.replica().await, redis.replica().await);
@@ -313,7 +313,7 @@ async fn the_oldest_streams_of_a_session_are_removed() {
         }
         let key = format!("{max_streams}-{size}:session:{{s}}");
         assert_eq!(redis.query::<u64>(&format!("HGET {key} bytes")).await, 0);
-        // Nobody can resume a removed stream before its next event.
+        // A removed stream can be resumed only from its next event on.
         append(3, vec![event(2)]).await;
         let streams = stores.streams("s").await.expect("an available store");
         assert_eq!((streams[0].number, streams[0].dropped, streams[0].events.len()), (3, 1, 1));
@@ -333,7 +333,7 @@ async fn a_replica_learns_that_its_sessions_have_moved() {
         assert!(SessionStore::create(&a, StoredSession::new(id), LONG).await.expect("an available store"));
     }
     let soon = async |a: &RedisStores| timeout(Duration::from_secs(10), a.moved()).await.expect("in time");
-    // A new replica finds no lease.
+    // A new replica finds no lease of its own, so it checks its sessions.
     soon(&a).await;
     assert_eq!(a.renew(&ids, LONG).await.expect("an available store"), [""; 0]);
 

@@ -36,7 +36,7 @@ pub(crate) async fn read(response: http::Response<Body>) -> (u16, Value) {
     (status, last.map_or(Value::Null, |data| serde_json::from_str(data).expect("JSON")))
 }
 
-/// Reads a stream until a message has a method. Returns the message.
+/// Reads a stream until a message has this method. Returns the message.
 pub(crate) async fn read_until(response: &mut http::Response<Body>, method: &str) -> Value {
     let read = async {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Replicas whose only setting is [`OnRedis::on_redis`].
+//! Replicas that share their state through [`OnRedis`].
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -71,7 +71,7 @@ async fn one_call_shares_everything() {
     let (_, result) = call(&b, &other, "tasks/result", task).await;
     assert_eq!(text(&result), "slow", "{created} {result}");
 
-    // Request states: any replica continues a call, and each state is used once.
+    // Request states: any replica can continue a call, and each state works only once.
     let (_, asked) = modern_call(&a, "ask", json!({})).await;
     let state = &asked["result"]["requestState"];
     assert!(state.is_string(), "{asked}");
@@ -112,7 +112,7 @@ async fn a_home_that_was_considered_dead_stops_running_its_sessions() {
         assert!(tokio::time::Instant::now() < until, "the old home still runs the session");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // Both replicas remember the old home.
+    // Both replicas still remember the old home.
     echo(&a).await;
     echo(&c).await;
     assert_eq!((a.sessions(), b.sessions(), c.sessions()), (0, 1, 0));

@@ -47,7 +47,7 @@ async fn a_forwarded_request_needs_few_operations() {
     for _ in 0..REQUESTS {
         echo(&b).await;
     }
-    // Other commands run in the background.
+    // Other commands run in the background, so only these are checked.
     let found = commands(&redis).await;
     let counts = ["hmget", "exists", "publish"].map(|command| found.get(command).copied().unwrap_or_default());
     eprintln!("{REQUESTS} forwarded requests: {found:?}");
@@ -70,7 +70,7 @@ async fn sessions_are_renewed_long_before_they_expire() {
     const LIFETIME: Duration = Duration::from_secs(30 * 60);
     let Some(redis) = RedisServer::start().await else { return };
     let mut options = redis.options();
-    // On a slow machine, the replica may find its lease expired, and renew all sessions.
+    // With a short lease on a slow machine, the replica may find its lease expired, and renew all sessions.
     options.lease = Duration::from_secs(120);
     let stores = RedisStores::connect(options).await.expect("a connection");
     let ids: Vec<String> = (0..SESSIONS).map(|number| number.to_string()).collect();

@@ -54,7 +54,7 @@ impl RedisServer {
         format!("redis+unix://{}", self.socket().display())
     }
 
-    /// Options with which the death of a replica is detected soon.
+    /// Options with a short lease, so that tests detect dead replicas soon.
     pub(crate) fn options(&self) -> RedisOptions {
         let mut options = RedisOptions::new(self.url());
         options.lease = Duration::from_millis(1500);

@@ -17,7 +17,7 @@ pub(crate) enum Countdown {
     Client { max: u32, on_step: Arc<dyn Fn(u32) + Send + Sync> },
 }
 
-/// What either side declares.
+/// What each side declares.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settings {
     /// The maximum number of steps that this side supports.
@@ -53,7 +53,7 @@ impl Countdown {
 }
 
 impl Extension for Countdown {
-    // An identifier starts with a domain of its author.
+    // An identifier starts with its author's domain name, reversed.
     const IDENTIFIER: &'static str = "com.example/countdown";
     type Settings = Settings;
 

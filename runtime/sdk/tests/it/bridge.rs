@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A client, a bridge and a server of given revisions.
+/// A client and a server that a bridge connects.
 struct Bridged {
     client: Client,
     server: Server,
@@ -336,7 +336,7 @@ async fn tells_the_client_why_the_server_did_not_start() {
     }
 }
 
-/// The error of a subscription has the code of the client's revision.
+/// The error response has the code that the client's revision defines.
 #[tokio::test]
 async fn relays_refused_subscriptions() {
     for_all_pairs(|front, behind| async move {

@@ -149,7 +149,7 @@ async fn send(client: &Client, method: &str, params: Value) -> Value {
     match in_time(client.peer().raw_request(method, Some(Json::from(&params))).send()).await {
         Ok(result) => result.to_value(),
         Err(CallError::ErrorResponse(error)) => {
-            // The bridge knows no similar methods.
+            // Unlike the server, the bridge does not suggest similar methods.
             let message = error.message.split("; did you mean").next();
             json!({ "code": error.code.0, "message": message, "data": error.data })
         }
@@ -157,7 +157,7 @@ async fn send(client: &Client, method: &str, params: Value) -> Value {
     }
 }
 
-/// Polls a task until its status is none of those.
+/// Polls a task until its status is none of `statuses`.
 async fn after(client: &Client, id: &Value, statuses: &[&str]) -> Value {
     let poll = async {
         loop {
@@ -184,7 +184,7 @@ async fn until<T>(received: &Received, wanted: impl Fn(&[Value]) -> Option<T>) -
     in_time(wait).await
 }
 
-/// What differs between two runs: IDs, times, and what names the bridge or the peer.
+/// Replaces what differs between two runs: task IDs, times and cursors.
 fn comparable(mut steps: Vec<Value>) -> Vec<Value> {
     fn walk(value: &mut Value, ids: &mut Vec<Value>) {
         match value {
@@ -216,7 +216,7 @@ fn is_status(message: &Value, id: &Value, status: &str) -> bool {
     message["tasks/status"]["taskId"] == *id && message["tasks/status"]["status"] == status
 }
 
-/// What a client of 2025-11-25 does with tasks, and sees.
+/// Uses tasks as a client of 2025-11-25 does. Returns what the client sees.
 async fn legacy_steps(client: &Client, received: &Received) -> Vec<Value> {
     let mut steps = vec![send(client, "tools/list", json!({})).await];
     steps.push(client.peer().peer_info().expect("a server").capabilities.get("tasks").expect("tasks").to_value());
@@ -273,13 +273,13 @@ async fn legacy_steps(client: &Client, received: &Received) -> Vec<Value> {
     steps
 }
 
-/// Answers the open requests for input of a task.
+/// Answers a task's open request for input.
 async fn answer(client: &Client, id: &Value, key: &str) -> Value {
     let params = json!({ "taskId": id, "inputResponses": { key: { "action": "accept" } } });
     send(client, "tasks/update", params).await
 }
 
-/// What a client of 2026-07-28 with the extension does with tasks, and sees.
+/// Uses tasks as a client of 2026-07-28 with the extension does. Returns what the client sees.
 async fn modern_steps(client: &Client, _: &Received) -> Vec<Value> {
     let mut steps = vec![send(client, "tools/list", json!({})).await];
     steps.push(client.peer().peer_info().expect("a server").capabilities.get("extensions").expect("some").to_value());
@@ -344,7 +344,7 @@ async fn modern_steps(client: &Client, _: &Received) -> Vec<Value> {
     steps
 }
 
-/// What a client of 2026-07-28 without the extension sees.
+/// Sends requests as a client of 2026-07-28 without the extension does. Returns what the client sees.
 async fn steps_without_extension(client: &Client, _: &Received) -> Vec<Value> {
     let mut steps = vec![send(client, "tools/list", json!({})).await];
     for name in ["plain", "optional", "required"] {
@@ -380,7 +380,7 @@ async fn clients_use_tasks_as_without_a_bridge() {
     check(Revision::V2026_07_28, false, steps_without_extension).await;
 }
 
-/// Between a client and a server with tasks of different kinds, or without, calls wait for their results.
+/// If the client and the server have different kinds of tasks, or one of them has none, calls wait for their results.
 #[tokio::test]
 async fn calls_wait_for_results_between_different_kinds() {
     const KINDS: [(Revision, bool); 4] = [
@@ -428,7 +428,7 @@ async fn calls_wait_for_results_between_different_kinds() {
     }
 }
 
-/// A call that the bridge runs as a task is cancelled with it.
+/// The bridge runs the call as a task on the server, although the client does not know tasks of this kind.
 #[tokio::test]
 async fn a_dropped_call_cancels_the_task_of_the_bridge() {
     for (front, behind) in

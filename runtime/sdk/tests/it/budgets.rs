@@ -27,7 +27,7 @@ use crate::support::http_server::{Observed, server};
 use crate::support::requests::{MODERN, modern, read, request, send};
 use crate::support::{self, RawPeer};
 
-/// Returns objects that count four times the length of their text, or up to 20 times if their values are charged too.
+/// Returns objects that are charged four times the length of their text, or up to 20 times with their decoded values.
 fn small_objects(count: usize) -> Value {
     json!(vec![json!({ "a": 0 }); count])
 }
@@ -89,7 +89,7 @@ fn messages(session: &str, load: &Value) -> Vec<(&'static str, Message)> {
     ]
 }
 
-/// Sends a message of a user. Returns the status, the `Retry-After` header, and the body as far as it has arrived.
+/// Sends a message as a user. Returns the status, the `Retry-After` header, and the body as far as it has arrived.
 async fn post(endpoint: &Endpoint, user: &str, message: &Message) -> (u16, Option<String>, String) {
     let headers = message.headers.iter().map(|(name, value)| (*name, value.as_str()));
     let headers: Vec<_> = headers.chain([("x-user", user)]).collect();
@@ -103,8 +103,8 @@ async fn post(endpoint: &Endpoint, user: &str, message: &Message) -> (u16, Optio
     (status, retry, body)
 }
 
-/// Sends a message until there is memory for it: what a request has taken is released when the tasks of its connection
-/// end.
+/// Sends a message until there is memory for it: earlier requests release theirs only when the tasks of their
+/// connections end.
 async fn post_when_free(endpoint: &Endpoint, user: &str, message: &Message) -> (u16, String) {
     for _ in 0..100 {
         let (status, _, body) = post(endpoint, user, message).await;
@@ -134,7 +134,7 @@ async fn refuses_every_message_that_takes_more_than_the_budget() {
         let (status, _, body) = post(&endpoint, "ann", &message).await;
         assert!(matches!(status, 200 | 202), "{kind}: {status} {body}");
     }
-    // 64 KB of text need more memory than the share of one owner, 1 MiB.
+    // 64 KB of this text take more memory than the share of one owner, 1 MiB.
     for (kind, message) in messages(&session, &small_objects(8000)) {
         assert!(message.body.len() < 80_000);
         let (status, retry, body) = post(&endpoint, "ann", &message).await;
@@ -461,7 +461,7 @@ async fn a_connection_refuses_messages_that_take_too_much_memory() {
         let why = called.await.expect("no panic").expect_err("too large").to_string();
         assert!(why.contains("the response takes") && why.contains("`Limits::memory`"), "{why}");
     }
-    // Structured content is free-form, so it counts as its text.
+    // Structured content is free-form JSON, which is charged as a copy of its text.
     let called = tokio::spawn(peer.raw_request("tools/call", None).send());
     let id = remote.receive().await["id"].clone();
     let result = json!({ "content": [], "structuredContent": { "load": small_objects(1000) } });

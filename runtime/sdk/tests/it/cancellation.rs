@@ -1,4 +1,4 @@
-//! Cancelled and timed out requests, in every state of their handlers.
+//! Requests that are cancelled or time out, in every state of their handlers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

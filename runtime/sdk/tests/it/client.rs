@@ -230,7 +230,7 @@ async fn ends_its_session_when_it_is_dropped() {
     }
 }
 
-/// Handles requests as a legacy server that never responds to `server/discover`.
+/// Handles requests like a legacy server that never responds to `server/discover`.
 #[cfg(feature = "http-client")]
 async fn silent_about_discover(body: axum::body::Bytes) -> axum::response::Response<String> {
     let request: Value = serde_json::from_slice(&body).expect("JSON");

@@ -118,7 +118,7 @@ async fn all_methods_work_in_every_revision() {
     }
 }
 
-/// Older results lack members of the newest ones. Types without these members must not get them.
+/// Older results lack members that some of the newest types have. The other types must not get them in `extra`.
 #[tokio::test]
 async fn results_of_older_servers_have_no_invented_members() {
     for revision in Revision::ALL.iter().copied() {
@@ -218,7 +218,7 @@ async fn caches_the_tool_list_until_it_changes() {
         tokio::task::yield_now().await;
     }
     assert_eq!(requests.load(Ordering::SeqCst), 2);
-    // A list that changes while it is read is not cached. The application's own handler does not prevent that.
+    // A list that changes while it is read is not cached, even if the application handles the notification itself.
     let requests = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&requests);
     let with_handler = builder()

@@ -1,4 +1,4 @@
-//! Lists that are computed for each request, and calls of items that are not registered.
+//! Lists that are computed for each request, and calls to items that are not registered.
 #![cfg(all(feature = "http-server", feature = "http-client"))]
 
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ async fn unknown_cursors_are_errors() {
     }
 }
 
-/// Asks, and returns the text of the result, or the message of the error.
+/// Sends a request, and returns the text of the result or the message of the error.
 async fn text_of(client: &Client, method: &str, params: &Value) -> String {
     let answer = answer(client, method, params).await;
     let places = ["/result/content/0/text", "/result/messages/0/content/text", "/result/contents/0/text"];

@@ -271,7 +271,7 @@ async fn reports_output_that_is_not_a_message() {
     let expected =
         "it wrote a line to stdout that is not a message: \"Listening on port 3000\" (servers must log to stderr)";
     assert!(error.to_string().ends_with(expected), "{error}");
-    // A server that also sends messages works nevertheless.
+    // Such lines do no harm if the server sends messages, too.
     let mixed = "receive; echo; echo 'Received'; discovered; receive";
     Script::new(mixed).connect(known).await.expect("a server").close().await.expect("closed");
 }
@@ -298,7 +298,7 @@ async fn reports_a_failed_handshake_with_the_command() {
     assert!(message.contains("no way") && message.contains("`sh -c ") && message.contains("hint"), "{message}");
 }
 
-/// The error's own message gives the cause. Its sources are not needed to find it.
+/// The error's own message gives the cause, so users need not print its sources.
 #[tokio::test]
 async fn says_the_cause_of_a_failed_handshake() {
     let initialize =
@@ -349,7 +349,7 @@ fn is_running(pid: u32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }
 
-/// Returns the process ID of the server, which is its name.
+/// Returns the process ID of the server, which it declares as its name.
 async fn pid(client: &Client) -> u32 {
     let peer_info = client.peer().peer_info().expect("connected");
     peer_info.implementation.get("name").and_then(JsonRef::as_str).expect("a name").parse().expect("a process ID")
@@ -385,7 +385,7 @@ async fn dropping_the_last_handle_ends_the_process() {
     }
 }
 
-/// A server writes after the end of its input, more than a pipe holds, and does not die of a broken pipe.
+/// After the end of its input, a server can write more than a pipe holds, and does not die of a broken pipe.
 #[tokio::test]
 async fn reads_what_a_server_writes_until_it_exits() {
     let last = r#"while IFS= read -r line; do :; done

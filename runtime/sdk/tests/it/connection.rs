@@ -215,7 +215,7 @@ async fn progress_extends_only_the_idle_timeout() {
     call.await.expect("a result");
 }
 
-/// An invalid response fails the call. The connection does not respond to it: its ID is that of the call.
+/// An invalid response fails the call. The connection sends no error for it, because its ID is that of our own request.
 #[tokio::test]
 async fn an_invalid_response_fails_the_call() {
     for response in [
@@ -410,7 +410,7 @@ async fn calls_fail_when_the_connection_ends() {
     assert!(matches!(error, CallError::Closed(_)), "{error}");
 }
 
-/// Requests of a peer that never reads are accepted up to a limit, and its responses take at most `outbox_bytes`.
+/// Requests of a peer that never reads are accepted up to a limit, and the responses take at most `outbox_bytes`.
 #[tokio::test]
 async fn bounds_the_outbox_of_a_peer_that_never_reads() {
     let limits = Limits::default().with_outbox_bytes(10_000).with_in_flight(8).with_queued_requests(100);

@@ -1,4 +1,4 @@
-//! The contract tests of `testing`, run for the stores in memory.
+//! The contract tests of `testing`, run against the in-memory stores.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The unofficial dialect of the protocol. Replays the seed that describes it, if the seed is available.
+//! The unofficial dialect of the protocol. Replays its description, a seed outside this repository, if available.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -25,7 +25,7 @@ fn value(document: &impl Encode) -> Value {
     mcpgen_types::to_value(document).expect("a value")
 }
 
-/// Checks that a document is valid by the published schema of an extension, and has these members.
+/// Checks that a document matches the published schema of an extension, and has these members.
 fn check(extension: &str, definition: &str, document: &Value, expected: &Value) {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/extensions").join(extension).join("schema.json");

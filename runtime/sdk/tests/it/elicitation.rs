@@ -214,7 +214,7 @@ mod typed {
                     async { Ok(answer) }
                 });
                 let (_, text) = call(&connect(&server, client, revision).await).await;
-                // Lists of options exist since 2025-11-25.
+                // Lists of options were added in 2025-11-25.
                 let is_supported = revision >= Revision::V2025_11_25;
                 assert!(text.contains(expected) || !is_supported, "{revision}: {text}");
             }

@@ -174,7 +174,7 @@ async fn arguments_can_fail() {
     }
 }
 
-/// Only models read what went wrong. Clients learn it from an error response.
+/// The model reads why a tool failed. Other handlers report an internal error, unless they return an `ErrorObject`.
 #[tokio::test]
 async fn errors_are_internal_except_those_of_tools() {
     type Failure = fn() -> BoxError;

@@ -51,7 +51,7 @@ async fn handles_modern_requests_without_a_session() {
     assert_eq!((status, events.len()), (202, 0));
 }
 
-/// Modern requests share what the server has computed from its configuration and from the last metadata.
+/// Modern requests share what the server has cached for its configuration and for the most recent metadata.
 #[tokio::test]
 async fn modern_requests_see_the_current_configuration_and_their_own_client() {
     let whoami = |context: RequestContext| async move {

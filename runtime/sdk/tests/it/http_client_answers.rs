@@ -61,8 +61,8 @@ fn answer(received: &Received, respond_to_call: impl Fn(&Value) -> Response) -> 
     }
 }
 
-/// A response to a call with status 200, in which `ID` stands for the ID of the request, and what the error says. `QUOTED`
-/// stands for the body.
+/// The content type and body of a response with status 200, and a part of the error's message. `ID` stands for the ID
+/// of the request, and `QUOTED` for the body.
 const ANSWERS: &[(&str, &str, &str)] = &[
     // An error without an ID belongs to the request.
     (JSON, r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"boom"}}"#, "boom (-32603)"),
@@ -176,7 +176,7 @@ async fn fails_at_once_if_a_body_is_no_text() {
     }
 }
 
-/// The response may be in a batch, which 2025-03-26 has.
+/// Revision 2025-03-26 has batches, so the response may be in one.
 #[tokio::test]
 async fn accepts_a_batch_with_the_response() {
     let respond = |message: &Value| {

@@ -46,7 +46,7 @@ fn by_user(options: &mut EndpointOptions) {
 
 const CALLING: [(&str, &str); 2] = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call")];
 
-/// Sends a modern tool call of a user.
+/// Sends a modern tool call as a user.
 async fn call_by(endpoint: &Endpoint, user: &str, tool: &str) -> http::Response<Body> {
     let body = request(7, "tools/call", modern(json!({ "name": tool })));
     let headers = [CALLING[0], CALLING[1], ("mcp-name", tool), ("x-user", user)];
@@ -545,7 +545,7 @@ async fn limits_the_memory_of_messages_that_a_session_has_not_processed() {
     let sparse = format!("\"{}\"", "x".repeat(1_000_000));
     for (params, all_fit) in [(sparse, true), (dense, false)] {
         let message = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"x":{params}}}}}"#);
-        // The session's task does not run until all messages are posted.
+        // The session's task does not run until all messages have been posted.
         let headers = [("mcp-session-id", id.as_str())];
         let posts = (0..8).map(|_| send(&endpoint, "POST", &headers, &message));
         let responses = futures_util::future::join_all(posts).await;

@@ -289,7 +289,7 @@ async fn falls_back_if_the_server_has_no_streamable_http() {
             (connected, expected) => panic!("{post:?}: {connected:?} instead of {expected:?}"),
         }
     }
-    // It makes no difference if the revision is known.
+    // A known revision makes no difference.
     let server = SseServer::start(Script::default()).await;
     let known = client(|_| true).options(|options| options.known_revision = Some(Revision::V2024_11_05));
     known.connect_http(&server.url, options()).await.expect("a server");

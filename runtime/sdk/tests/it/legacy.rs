@@ -174,8 +174,8 @@ async fn accepts_batches_in_one_revision_only() {
     }
 }
 
-/// The schema of a revision decides whether the unknown ID of an error response is left out. Before the handshake, the
-/// revision that the server prefers decides.
+/// If the ID of an error response is unknown, the schema of the revision decides whether the ID is null or left out.
+/// Before the handshake, the schema of the revision that the server prefers decides.
 #[tokio::test]
 async fn an_unknown_id_is_null_or_left_out() {
     let batch = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},5]";
@@ -213,7 +213,7 @@ async fn an_unknown_id_is_null_or_left_out() {
 #[tokio::test]
 async fn does_not_use_undeclared_capabilities() {
     let (mut remote, peer) = ready(json!({})).await;
-    // A server may handle lists without declaring the capability, so the router rejects this method, which it lacks.
+    // A server may serve a list without declaring the capability. This one has no handler for it.
     let response = remote.request(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#).await;
     assert_eq!(response["error"]["code"], -32601);
     let response = remote.request(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get"}"#).await;
@@ -468,7 +468,7 @@ async fn params_may_require_capabilities() {
     }
 }
 
-/// Dropping the call of a task-augmented request does not cancel it: tasks are cancelled with `tasks/cancel`.
+/// Dropping the call of a request that runs as a task does not cancel the task. That takes `tasks/cancel`.
 #[tokio::test]
 async fn does_not_send_cancelled_for_task_requests() {
     let tasks = json!({ "requests": { "sampling": { "createMessage": {} } } });

@@ -133,7 +133,7 @@ async fn a_second_initialize_begins_a_new_session() {
     // The log level that the first client set does not apply to the second client.
     assert_eq!(remote.request(&call(8, "logs")).await["method"], "notifications/message");
     assert_eq!(remote.receive().await["id"], 8);
-    // The modern request belongs to no session.
+    // The modern request belongs to no session, so it is still running.
     while let Ok(report) = ended.try_recv() {
         assert_eq!(report, "asks");
     }

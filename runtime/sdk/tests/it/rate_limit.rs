@@ -65,7 +65,7 @@ impl Session {
             .await
     }
 
-    /// Calls `echo` as `user`. Returns whether the rate limit allows the call.
+    /// Calls `echo` as `user`. Returns whether the rate limit allowed the call.
     async fn may_call(&mut self, user: &str) -> bool {
         let response = self.call(user, json!({ "name": "echo" })).await;
         match response["result"]["isError"] == true {

@@ -358,7 +358,7 @@ async fn a_session_is_found_after_its_remembered_home_has_closed() {
     assert_eq!((echo(&replicas[1], &id).await, echo(&replicas[2], &id).await), (200, 200));
 }
 
-/// A bus whose replicas receive all requests, even after they have left.
+/// A bus that forwards the next request to the replica in `to`, if there is one.
 struct Misdirecting {
     stores: MemoryStores,
     to: Mutex<Option<String>>,

@@ -38,7 +38,7 @@ fn icon() -> Icon {
     Icon::new("https://example.com/icon.png")
 }
 
-/// Returns annotations of which older revisions support only a part.
+/// Returns annotations, some of which older revisions do not support.
 fn annotated() -> Annotations {
     Annotations::new().with_audience([Role::User]).with_last_modified("2025-01-01T00:00:00Z")
 }
@@ -377,7 +377,7 @@ async fn requests_input_by_requests_or_by_results() {
     assert_eq!(result["isError"], true);
     let message = result["content"][0]["text"].as_str().expect("text");
     assert!(message.contains("2025-03-26") && message.contains("elicitation"), "{message}");
-    // The server requests no input that the client has not declared.
+    // The server requests no input for which the client has not declared the capability.
     let mut session = Session::with(&server, Revision::V2026_07_28, json!({})).await;
     assert_eq!(session.call("asks", json!({})).await["error"]["code"], -32021);
     let mut session = Session::with(&server, Revision::V2025_11_25, json!({})).await;

@@ -356,7 +356,7 @@ fn rejects_symbolic_links() {
         let error = Skills::from_folder(&folder).expect_err("a link").to_string();
         assert!(error.contains(link) && error.contains("symbolic link"), "{error}");
     }
-    // A folder that is itself a link is what the caller has named.
+    // The folder itself may be a link, because the caller has chosen it.
     let folder = folder("links to the folder");
     std::os::unix::fs::symlink(&outside, folder.join("link")).expect("a link");
     assert_eq!(Skills::from_folder(folder.join("link")).expect("valid skills").entries().count(), 1);

@@ -351,7 +351,7 @@ async fn a_client_renews_its_subscriptions() {
     }
 }
 
-/// The client gives up at once if the server rejects the subscription, and in the end if every attempt fails.
+/// The client gives up at once if the server rejects the subscription, and eventually if every attempt fails.
 #[tokio::test(start_paused = true)]
 async fn a_client_gives_up_a_subscription_with_an_error() {
     for (code, expected) in [(-32601, 1), (-32602, 1), (-32603, 10)] {
@@ -375,7 +375,7 @@ async fn a_client_gives_up_a_subscription_with_an_error() {
     }
 }
 
-/// The bridge subscribes again even after the client has given up. With `patiently`, it has not been subscribed before either.
+/// The bridge keeps trying after its client has given up. With `patiently`, it has never been subscribed.
 #[tokio::test(start_paused = true)]
 async fn a_bridge_subscribes_for_as_long_as_the_connection_lasts() {
     for patiently in [false, true] {

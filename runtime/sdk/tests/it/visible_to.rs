@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::change_filter::{connect, receive, resource, serve, subscribe};
 use crate::support::requests::{read, request, send_as};
 
-/// Names with `secret` are only for Ann.
+/// Only Ann sees items whose names contain `secret`.
 fn is_visible(context: &Context, item: Item<'_>) -> bool {
     let name = match item {
         Item::Tool(tool) => &tool.name,
@@ -295,7 +295,7 @@ async fn other_replicas_do_not_notify_of_resources_that_a_user_cannot_see() {
 #[tokio::test]
 async fn kept_contexts_hold_no_memory_of_messages() {
     let server = server().build();
-    // A message takes about 16 KiB at least, so this is enough for few at a time.
+    // A message takes at least about 16 KiB, so this is enough for only a few at a time.
     let options = EndpointOptions::default().with_message_memory(256 << 10);
     let endpoint = server.http(options).expect("a sound server");
     for number in 0..64 {

@@ -12,7 +12,7 @@ use crate::report::contents::Report;
 use crate::report::examples::Example;
 use crate::report::judgement::Judged;
 
-/// The sections, in the order of a changelog.
+/// The sections, in the order in which a changelog has them.
 const SECTIONS: [(Action, &str); 9] = [
     (Action::Send, "Send what is now required"),
     (Action::StopSending, "Stop sending what is no longer accepted"),
@@ -92,8 +92,8 @@ fn matters(report: &Report, judged: &Judged) -> bool {
     report.subject == Subject::Lists || !about_names
 }
 
-/// Returns what the reader has to do. The reader of a changelog of lists is a client, which receives what the server
-/// sends and can use it.
+/// Returns what the reader of the changelog has to do. Changelogs of lists are for clients: what a server now has to
+/// send in results, they can use.
 fn action_of(subject: Subject, finding: &Finding) -> Action {
     let is_in_result = subject == Subject::Lists && finding.senders == Senders::from(Side::Server);
     match finding.rule.action() {

@@ -26,7 +26,7 @@ pub(super) fn render(report: &Report) -> String {
 fn annotation(text: &mut String, report: &Report, judged: &Judged) {
     let finding = &judged.finding;
     let command = match judged.severity {
-        // A break that nobody can rule out fails a run by default.
+        // By default, a finding that may be breaking also fails the run.
         Verdict::Breaking | Verdict::Unknown => "error",
         Verdict::Dangerous => "warning",
         Verdict::Compatible => "notice",
@@ -47,7 +47,7 @@ pub(super) fn message(text: &str) -> String {
     visible_lines(text).replace('%', "%25").replace('\n', "%0A")
 }
 
-/// Escapes a colon and a comma, which end a property.
+/// Escapes a property like a message, and also colons and commas, which would end it.
 pub(super) fn property(text: &str) -> String {
     message(&visible(text)).replace(':', "%3A").replace(',', "%2C")
 }

@@ -86,7 +86,7 @@ fn summary(report: &Report) -> String {
     text
 }
 
-/// Writes the verdicts on each type or item. Those without differences are only counted.
+/// Writes the verdicts on each type or item. Of the compatible ones, only the names are listed, and collapsed.
 fn matrix(rows: &[MatrixRow]) -> String {
     let mut text = String::new();
     let (changed, same): (Vec<&MatrixRow>, Vec<&MatrixRow>) =
@@ -212,7 +212,7 @@ fn finding(text: &mut String, report: &Report, judged: &Judged, id: &str) {
     text.push_str("</article>\n");
 }
 
-/// Writes both schemas. The lines that differ are marked.
+/// Writes excerpts of both schemas. The lines that differ are marked.
 fn sides(text: &mut String, report: &Report, judged: &Judged) {
     let Finding { old: old_place, new: new_place, .. } = &judged.finding;
     let excerpt =

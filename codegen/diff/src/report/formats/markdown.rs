@@ -26,7 +26,7 @@ pub(super) fn render(report: &Report) -> String {
     for (severity, title) in WORST_FIRST.into_iter().zip(["Breaking", "Unknown", "Dangerous", "Compatible"]) {
         let entries = report.unsuppressed().filter(|judged| judged.severity == severity);
         let items: Vec<String> = report.groups(entries).into_iter().flat_map(|group| items(report, group)).collect();
-        // Findings are collapsed unless they break or fail the run.
+        // Findings are collapsed unless they may be breaking or fail the run.
         let open = if report.fail_on.reached(severity) || severity >= Verdict::Unknown { OPEN } else { 0 };
         section(&mut text, title, &items, open);
     }
@@ -85,7 +85,7 @@ fn section(text: &mut String, title: &str, items: &[String], open: usize) {
             let _ = writeln!(text, "- … and {left} more that do not fit in a comment");
             break;
         }
-        // The name before a group begins with an empty line, which is dropped if one is there already.
+        // The first item of a group begins with an empty line, which is dropped if one is there already.
         text.push_str(if text.ends_with("\n\n") { item.trim_start_matches('\n') } else { item });
         left -= 1;
     }

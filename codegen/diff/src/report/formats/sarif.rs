@@ -114,7 +114,7 @@ fn level(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Escapes a message. Viewers show `[text](target)` in it as a link.
+/// Escapes a message. Viewers would show `[text](target)` as a link.
 pub(super) fn message(text: &str) -> String {
     visible_lines(text).replace("](", "] (")
 }

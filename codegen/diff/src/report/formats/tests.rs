@@ -1,4 +1,4 @@
-//! Checks every format with malicious names against the rules of its readers.
+//! Writes malicious names in every format, and checks that the output is valid and safe for its consumers.
 
 use mcpgen_model::text::foreign;
 use mcpgen_schema::Document;
@@ -22,7 +22,7 @@ use crate::report::source::Source;
 /// A rule that always breaks, one whose new messages are dangerous, and one that never breaks.
 const RULES: [Rule; 3] = [Rule::TypeChanged, Rule::ErrorCodeAdded, Rule::DocumentationChanged];
 
-/// Creates a finding of one of the rules, sent by the client.
+/// Creates a finding by one of the rules, about values that the client sends.
 pub fn finding(rule: usize, subject: &str, detail: &str) -> Finding {
     let rule = RULES[rule];
     let RuleVerdicts::Schemas(SchemaVerdicts { old_to_new, new_to_old, rust_api }) = rule.verdicts() else { panic!() };
@@ -156,7 +156,7 @@ fn nothing_foreign_crosses_a_border_unescaped() {
             );
             assert!(!forbidden.iter().any(|part| text.contains(part)), "{shown}");
             assert_eq!(if *markdown { active(&text) } else { Vec::new() }, [""; 0], "{shown}");
-            // The output of the others is a part of a line, or goes to a file.
+            // The excluded texts are never a whole line of a log: they are a part of one, or go to a file.
             let is_log = !markdown && !["HTML", "terminal"].contains(name);
             assert!(!is_log || !has_command(&text), "{shown}");
         }

@@ -1,4 +1,4 @@
-//! The errors of handshakes.
+//! Handshake errors.
 
 use std::time::Duration;
 

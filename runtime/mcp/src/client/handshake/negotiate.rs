@@ -128,8 +128,8 @@ async fn discover(
 /// Sends `initialize` while `server/discover` is pending. The response to `server/discover` decides if it arrives first
 /// and can only come from a modern server.
 ///
-/// A modern server that handles requests concurrently may reject `initialize` before its slow response to the probe.
-/// After a rejection, the client therefore waits for the probe again, for at most `discover_timeout`.
+/// A modern server that handles requests concurrently may reject `initialize` before it responds to the probe. After a
+/// rejection, the client therefore waits for the probe again, for at most `discover_timeout`.
 async fn initialize_beside(
     peer: &Peer,
     protocol: &DualProtocol,

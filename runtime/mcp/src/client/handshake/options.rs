@@ -18,21 +18,21 @@ pub struct ConnectOptions {
     /// Rules for the results of modern revisions.
     pub result_rules: ResultRules,
     /// How long to wait for the response to `server/discover` before the server counts as silent. Defaults to 30
-    /// seconds: a cold start through a package manager can take more than 15. At most five seconds for a server started
-    /// by [`connect_command`](crate::ClientBuilder::connect_command), since its process is known to run.
+    /// seconds: a cold start through a package manager can take more than 15. If `initialize` is next, at most five for
+    /// a server started by [`connect_command`](crate::ClientBuilder::connect_command), as its process is known to run.
     pub discover_timeout: Duration,
     /// Whether to send `initialize` to a silent server. If `false`, connecting fails. `None`, the default, means
     /// `false` over HTTP, where legacy servers do respond to `server/discover`, and `true` otherwise.
     ///
     /// A response to `server/discover` still decides if it arrives before the one to `initialize`. If the server
-    /// rejects `initialize`, the client waits for `server/discover` once more, as long as before.
+    /// rejects `initialize`, the client waits for `server/discover` once more, for at most `discover_timeout`.
     pub silence_is_legacy: Option<bool>,
     /// The revision of an earlier connection to this server, from [`Client::revision`](crate::Client::revision). The
     /// client tries it first, so that a legacy server is not sent `server/discover`.
     pub known_revision: Option<Revision>,
     /// Whether to verify a known modern revision with `server/discover`. Defaults to `true`. If `false`, connecting
-    /// sends nothing, and the client has no peer info. If the server has dropped the revision, the first request fails;
-    /// connect again.
+    /// sends nothing, and the client has no peer info. If the server has dropped the revision, the first request fails,
+    /// and you must connect again.
     pub check_known_revision: bool,
 }
 

@@ -17,8 +17,8 @@ use super::process_group::ProcessGroup;
 /// A server that runs as a child process. Dropping this kills the process.
 ///
 /// On Unix, the server leads a process group, so processes that it starts end with it: behind `npx` or `sh -c`, the
-/// real server is one of them. A process that leaves the group is not reached. Signals from the terminal, such as
-/// Ctrl-C, no longer reach the server, so stop it before your program ends. On other systems, only the process itself
+/// real server is one of them. A process that leaves the group is not reached. Terminal signals, such as the one for
+/// Ctrl-C, do not reach the server, so stop it before your program ends. On other systems, only the process itself
 /// is killed.
 ///
 /// If your program is killed, it cannot stop its servers, but their input is closed and most of them exit.
@@ -57,8 +57,8 @@ impl ChildProcess {
         Self::start_with_stderr(command, line_limit, |_| {})
     }
 
-    /// Like [`start`](Self::start), and calls `on_line` for each line of standard error, without its line end. Lines of
-    /// more than 64 KiB arrive in pieces. The function must not block or panic.
+    /// Like [`start`](Self::start), and calls `on_line` for each line of standard error, without its line ending. Lines
+    /// of more than 64 KiB arrive in pieces. The function must not block or panic.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl ChildProcess {
     /// Waits for the process and its group to exit. After [`exit_timeout`](Self::exit_timeout), sends `SIGTERM` (on
     /// Unix) and waits as long again; then kills them. Returns the exit status of the process.
     ///
-    /// First close the standard input, by dropping the outgoing sink.
+    /// Before you call this, close the server's standard input by dropping the outgoing sink.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl ChildProcess {
         self.wait().await
     }
 
-    /// Waits up to `exit_timeout` until all processes have ended.
+    /// Waits up to `exit_timeout` for all processes to end, and returns whether they have.
     async fn has_ended(&mut self) -> io::Result<bool> {
         let ended = async {
             self.child.wait().await?;

@@ -23,7 +23,7 @@ pub(super) struct ProcessGroup {
     id: Option<Pid>,
 }
 
-/// How long to wait between checks whether the group is empty.
+/// How long to wait before checking again whether the group is empty.
 #[cfg(unix)]
 const PAUSE: Duration = Duration::from_millis(10);
 
