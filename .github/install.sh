@@ -53,7 +53,7 @@ share=$prefix/share
 mkdir -p "$prefix/bin" "$share/man/man1" "$share/bash-completion/completions" "$share/zsh/site-functions" "$share/fish/vendor_completions.d"
 for program in $programs; do
   from=$folder/$program
-  # A new file, because a running program cannot be overwritten.
+  # Writes a new file, because a running program cannot be overwritten.
   cp "$from/$program" "$prefix/bin/$program.new"
   chmod 755 "$prefix/bin/$program.new"
   mv "$prefix/bin/$program.new" "$prefix/bin/$program"

@@ -45,7 +45,7 @@ base() {
   echo "$before"
 }
 
-# Cargo downloads the crate, so that registries, mirrors and credentials are those of the project.
+# Cargo downloads the crate, so that the registries, mirrors and credentials of this machine apply.
 from_crate() {
   local name=${1%@*} version="*" folder manifest
   if [ "$1" != "$name" ]; then version="=${1#*@}"; fi
@@ -59,7 +59,7 @@ from_crate() {
   manifest=$(jq -r --arg name "$name" '.packages[] | select(.name == $name) | .manifest_path' "$folder/metadata.json" | head -n 1)
   local path
   path=$(dirname "$manifest")/$file
-  # In the repository, the crate may be in a folder that its package does not have.
+  # FILE may begin with the folder of the crate, which is not in the package.
   while [ ! -f "$path" ] && [[ "${rest:=$file}" == */* ]]; do
     rest=${rest#*/}
     path=$(dirname "$manifest")/$rest

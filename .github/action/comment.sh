@@ -16,7 +16,7 @@ work=$(mktemp -d)
 # GitHub limits a comment to 65,536 characters.
 jq -Rs --arg marker "$marker" '{ body: ($marker + "\n" + .)[0:65000] }' "$report" >"$work/body.json"
 
-# Of all tokens, those of workflows and apps cannot read `/user`, but every token can read its user with GraphQL.
+# The tokens of workflows and apps cannot read `/user`, but every token can read its user with GraphQL.
 echo '{"query": "{ viewer { login } }"}' >"$work/query.json"
 user=$(api POST "${GITHUB_GRAPHQL_URL:-https://api.github.com/graphql}" "$work/query.json" | jq -er .data.viewer.login)
 
@@ -40,7 +40,7 @@ elif [ "$outcome" = findings ]; then
 else
   echo "nothing to comment on"
 fi
-# Two runs at the same time can both have created one.
+# Two concurrent runs may each have created a comment.
 tail -n +2 "$work/ours" | while read -r copy; do
   api DELETE "$place/comments/$copy" >/dev/null
 done

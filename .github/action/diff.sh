@@ -2,7 +2,7 @@
 # Compares a schema or a snapshot with its baseline: annotations in the log, a job summary, and a comment on the pull
 # request. The inputs are those of action.yml, in INPUT_* variables.
 set -euo pipefail
-# `${x[@]+"${x[@]}"}` is an array that may be empty, also in bash 3.2 of macOS.
+# `${x[@]+"${x[@]}"}` expands an array that may be empty. With `set -u`, plain `${x[@]}` fails in macOS's bash 3.2.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=api.sh
 source "$here/api.sh"
@@ -25,7 +25,7 @@ if [ ! -f "$file" ]; then
   exit 2
 fi
 
-# Annotations need the name of the file, so the old version is in a folder, with the same name.
+# Annotations show the name of the file, so the old version gets the same name, in another folder.
 old=$work/old/$(basename "$file")
 mkdir -p "$work/old"
 found=0
@@ -54,7 +54,7 @@ event=${GITHUB_EVENT_PATH:-/dev/null}
 number=$(jq -r '.pull_request.number // empty' "$event" 2>/dev/null || true)
 label=${INPUT_SKIP_LABEL:-}
 if [ "$code" -eq 1 ] && [ -n "$number" ] && [ -n "$label" ]; then
-  # The event has the labels of the first run. A later one asks for the current labels.
+  # The event still has the labels of the first run, so this asks for the current ones.
   labels=$(api GET "/repos/$GITHUB_REPOSITORY/issues/$number/labels?per_page=100" || jq '.pull_request.labels // []' "$event")
   if jq -e --arg wanted "$label" 'any(.[]; .name == $wanted)' <<<"$labels" >/dev/null; then
     echo "::notice title=mcpgen diff::the label \`$label\` accepts the findings"

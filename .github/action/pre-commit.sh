@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# pre-commit.sh [--tools] FILE..: compares each file with the last commit. A hook of pre-commit, which needs mcpgen.
+# pre-commit.sh [--tools] FILE..: compares each file with the last commit. A hook for pre-commit. Needs mcpgen.
 set -euo pipefail
-# `${x[@]+"${x[@]}"}` is an array that may be empty, also in bash 3.2 of macOS.
+# `${x[@]+"${x[@]}"}` expands an array that may be empty. With `set -u`, plain `${x[@]}` fails in macOS's bash 3.2.
 
 options=()
 if [ "${1:-}" = --tools ]; then

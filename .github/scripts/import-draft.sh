@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # import-draft.sh UPSTREAM: imports the draft schema from a checkout of the specification, and generates the code. Writes
-# the report of `mcpgen diff` to draft-report.md in the folder of RUNNER_TEMP, and the output `changed`.
+# the report of `mcpgen diff` to draft-report.md in RUNNER_TEMP, and sets the outputs `changed` and `report`.
 set -euo pipefail
 
 upstream=$1
@@ -9,7 +9,7 @@ report=${RUNNER_TEMP:-/tmp}/draft-report.md
 mcpgen=${MCPGEN:-"cargo run --locked --quiet -p mcpgen --"}
 output() { echo "$1=$2" >>"${GITHUB_OUTPUT:-/dev/null}"; }
 
-# The revision to compare with: the draft of the last import, or else the newest revision.
+# The revision to compare with: the draft of the last import, or else the newest released revision.
 if git cat-file -e "HEAD:$draft" 2>/dev/null; then
   old=git:HEAD:$draft
 else

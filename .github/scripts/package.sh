@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # package.sh TARGET FOLDER OUT: writes an archive NAME-TARGET.tar.gz for each of the programs in FOLDER, which must run on this
-# machine: with its manual pages, completions for shells, licenses and README, and beside it the list of what it is made of,
-# NAME-TARGET.cdx.json. Equal programs are equal archives.
+# machine: with its manual pages, completions for shells, licenses and README. Beside it, writes the SBOM NAME-TARGET.cdx.json.
+# Equal programs produce identical archives.
 set -euo pipefail
-# `${x[@]+"${x[@]}"}` is an array that may be empty, also in bash 3.2 of macOS.
+# `${x[@]+"${x[@]}"}` expands an array that may be empty. With `set -u`, plain `${x[@]}` fails in macOS's bash 3.2.
 
 target=$1 folder=$(cd "$2" && pwd) out=$3
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -20,7 +20,7 @@ documents() {
   "$1" completions fish >"completions/$2.fish"
   "$1" completions powershell >"completions/$2.ps1"
   "$1" man >"man/$2.1"
-  # The commands are listed in the manual page.
+  # The program's own page only lists its commands, so each command gets a page.
   for command in $("$1" help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' | grep -vx help); do
     page=man/$2-$command.1
     "$1" man "$command" >"$page"
@@ -33,7 +33,7 @@ for name in mcpgen mcpgen-gateway mcpgen-probe; do
   case $name in mcpgen) readme=codegen ;; *) readme=runtime/${name#mcpgen-} ;; esac
   cp "$root/$readme/README.md" "$stage"
   (cd "$stage" && documents "$folder/$name$suffix" "$name")
-  # The tar of macOS and Windows has no option for the order and the owner, so only GNU's is reproducible.
+  # The tar of macOS and Windows has no options for the order and the owner, so only archives by GNU tar are reproducible.
   options=()
   if tar --version | grep -q GNU; then options=(--sort=name --owner=0 --group=0 --numeric-owner --mtime=@0); fi
   (cd "$stage" && tar ${options[@]+"${options[@]}"} -cf - -- * | gzip -n >"$out/$name-$target.tar.gz")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # sbom.sh PACKAGE TARGET: prints the packages that a program is compiled from, in the format CycloneDX 1.6. Build dependencies
-# are included, dependencies of tests are not. Features are those of the whole workspace, so it may list a few packages more.
+# are included, dependencies of tests are not. Features are those of the whole workspace, so it may list a few packages too many.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# semver.sh: compares the API of all published libraries with the last tag, by `cargo semver-checks`. Before the first tag,
+# semver.sh: uses `cargo semver-checks` to compare the API of all published libraries with the last tag. Before the first tag,
 # there is nothing to compare with.
 set -euo pipefail
 

@@ -55,7 +55,7 @@ const PENDING = ['tasks-status-notifications'];
 /** The time limit of a scenario, and the additional time for its process to exit, in milliseconds. */
 const TIME_LIMIT = 30_000;
 const GRACE = 15_000;
-/** The start of a job's problem if its program does not exist. */
+/** Prefix of a job's problem when its program does not exist. */
 const MISSING = 'missing program:';
 
 const { parse: yaml } = createRequire(join(PLACE, 'package.json'))('yaml');
@@ -271,7 +271,7 @@ async function serversFor(jobs, options, programs) {
   return { of, stop };
 }
 
-/** Starts a server that supports only an older revision, or all if that is empty. */
+/** Starts a server that supports only the revision `older`, or all revisions if `older` is empty. */
 async function serverFor(older, options, programs) {
   if (options['server-url']) return { url: options['server-url'], stop() {} };
   if (!existsSync(programs.server)) throw new UserError(`${programs.server} does not exist; run without --no-build`);

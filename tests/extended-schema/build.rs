@@ -17,8 +17,8 @@ fn main() -> Result<()> {
     unchanged()
 }
 
-/// Generates a module for each vendored revision, whose schema changes nothing. Writes the file that includes the
-/// modules, and a macro with their names.
+/// For each vendored revision, generates a module from an extending schema that changes nothing. Writes a file that
+/// includes the modules, and a macro with their names.
 fn unchanged() -> Result<()> {
     let (mut includes, mut names) = (String::new(), String::new());
     for folder in std::fs::read_dir("../../schema")? {
@@ -45,7 +45,7 @@ fn extended(module: &str, revision: &str, changes: &str) -> Result<()> {
     let (mut schema, mut changes) = (read(&official(revision))?, read(changes)?);
     let definitions = schema["$defs"].as_object_mut().ok_or("no $defs in the schema of the revision")?;
     definitions.append(changes["$defs"].as_object_mut().ok_or("no $defs in the changes")?);
-    // Most projects have the whole schema in a file.
+    // Writes the whole schema to a file, because that is what most projects have.
     let path = out()?.join(format!("{module}.json"));
     std::fs::write(&path, schema.to_string())?;
     Generator::new(path, "acme-1").extending(official(revision), revision).build_script(module)?;

@@ -1,4 +1,4 @@
-// Opens the app of the example `app` in a browser, under the host side of the official package.
+// Opens the app of the example `app` in a browser, in a host built on the official package.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const files = {
 const server = spawn(APP, ["127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
 const [mcp] = await once(createInterface(server.stdout), "line");
 
-// Passes `/mcp` on, so that the page and the server have the same origin.
+// Forwards `/mcp` to the server, so that the page and the server have the same origin.
 const web = createServer(async (request, response) => {
   if (request.url in files) {
     const [type, text] = files[request.url];

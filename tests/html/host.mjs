@@ -1,4 +1,4 @@
-// A host for one app, with the host side of the official package.
+// A host for one app, built on the official package.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { AppBridge, PostMessageTransport, RESOURCE_MIME_TYPE, getToolUiResourceUri } from "@modelcontextprotocol/ext-apps/app-bridge";
 

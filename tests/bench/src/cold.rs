@@ -53,7 +53,7 @@ const PEER: &str = "rust-mcp-schema";
 struct Consumer {
     name: &'static str,
     package: &'static str,
-    /// The crate that contains the types.
+    /// The crate that contains the types, or `None` for the control.
     types: Option<&'static str>,
     /// `None` if the package is the same for all revisions.
     revision: Option<&'static str>,

@@ -7,7 +7,7 @@ use mcpgen_types::v2026_07_28::{CallToolRequest, CallToolResult, InputRequiredOr
 use mcpgen_types::{ErrorObject, JsonObject, Value};
 use serde_json::json;
 
-/// Connects to a server whose tools return this result. Its text contains the arguments.
+/// Connects to a server whose tools answer as `result` says, with their arguments as text.
 async fn client(result: Value) -> Client {
     let router = Router::new().request::<CallToolRequest>(move |_, params| {
         let result = result.clone();

@@ -111,7 +111,7 @@ async fn answers_the_question_of_a_task() -> Result<(), Box<dyn std::error::Erro
     Ok(())
 }
 
-/// The schema limits the count.
+/// Decodes the arguments, because the schema limits the count.
 fn get_resource_links(count: i64) -> Result<GetResourceLinksArguments, mcpgen_types::Error> {
     mcpgen_types::from_value(serde_json::json!({ "count": count }))
 }

@@ -1,1 +1,1 @@
-//! Has no code. The programs in `cases` do not compile, and `tests` compares their errors with snapshots.
+//! Empty: the programs in `cases` must not compile, and `tests` compares their errors with snapshots.

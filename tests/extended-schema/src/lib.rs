@@ -5,7 +5,7 @@
 include!(concat!(env!("OUT_DIR"), "/acme.include.rs"));
 include!(concat!(env!("OUT_DIR"), "/jobs.include.rs"));
 
-/// Runs the programs on the page.
+/// Runs the programs in own-schemas.md.
 #[cfg(doctest)]
 #[doc = include_str!("../../../codegen/docs/own-schemas.md")]
 struct OwnSchemas;

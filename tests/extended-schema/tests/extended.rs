@@ -9,7 +9,7 @@ use mcpgen_types::{MethodSet, Notification, Request, v2026_07_28 as official};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// Accepts only the module's types.
+/// Takes the module's `Tool`, so passing the revision's `Tool` compiles only if both are the same type.
 fn search_result(tools: Vec<acme::Tool>) -> acme::SearchToolsResult {
     acme::SearchToolsResult::new(tools)
 }

@@ -55,7 +55,7 @@ fn constants_determine_messages() {
     assert_eq!((request::<NextRequest>(), notification::<StoppedEvent>()), ("next", "stopped"));
 }
 
-/// Whether the value is valid is unknown, so neither `not` nor another alternative decides it.
+/// If a match is given up, validity is unknown, so neither `not` nor another alternative may hide the error.
 #[test]
 fn a_pattern_that_takes_too_many_steps_is_an_error() {
     use types::draft2020_12_patterns_1::Root;

@@ -85,7 +85,7 @@ pub const ANYTHING: &str = r#""anything""#;
 /// An inline schema that repeats a definition of the extension itself or of the revision that it extends.
 #[derive(Debug, Clone, Copy)]
 pub enum Repeated {
-    /// Every inline object with exactly these members. `type=text` is a constant.
+    /// Every inline object with exactly these members. `type=text` means that `type` is the constant `text`.
     Object(&'static [&'static str]),
     /// Every union of exactly these definitions.
     Union(&'static [&'static str]),

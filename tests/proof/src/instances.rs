@@ -109,7 +109,7 @@ struct Source {
     names: Vec<String>,
     /// Names that unknown members must not have.
     reserved: BTreeSet<String>,
-    /// The JSON pointers of the schemas by their addresses.
+    /// The JSON pointer of each schema, by its address in memory.
     pointers: HashMap<usize, String>,
 }
 

@@ -308,7 +308,7 @@ pub fn members<'s>(schema: &'s Value, pointer: &str) -> &'s [Value] {
 fn decide(schema: &mut Value, pointer: &str, rules: &[Rule]) {
     let dialect = draft(schema);
     let members = members(schema, pointer).to_vec();
-    // Null is not a variant of a union. A document may be null in addition.
+    // Null is not a variant of the union, but a document may also be null.
     let has_null =
         |types: &Value| types == "null" || types.as_array().is_some_and(|all| all.iter().any(|name| name == "null"));
     let mut chain = match members.iter().any(|member| has_null(&member["type"])) {

@@ -20,7 +20,7 @@ use serde_json::Map;
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
-/// The test that measures the heap locks it for itself. All others share it.
+/// Held exclusively by the test that measures the heap, and shared by all others.
 static HEAP_LOCK: RwLock<()> = RwLock::new(());
 
 fn shared<T>(test: impl FnOnce() -> T) -> T {

@@ -162,7 +162,7 @@ async fn check(case: &Case) {
     let [line, character] = case.position;
     let at =
         json!({ "textDocument": { "uri": document["uri"] }, "position": { "line": line, "character": character } });
-    // A call that is dropped is cancelled, and the server goes on.
+    // Dropping a call cancels it, and the server keeps working.
     drop(peer.request::<TextDocumentCompletionRequest>(typed(at.clone())).send());
     let completed = peer.request::<TextDocumentCompletionRequest>(typed(at)).await.expect("a result");
     let items = json(&completed);

@@ -65,7 +65,7 @@ trait Server {
     fn prepare(&mut self, calls: usize);
     fn one_by_one(&mut self, times: &mut Vec<Duration>) -> Result<()>;
     fn in_flight(&mut self, depth: usize) -> Result<()>;
-    /// Returns the time, on the clock that the rate is measured with.
+    /// Reads the clock that the rate is measured with.
     fn now() -> Result<Duration>;
 }
 

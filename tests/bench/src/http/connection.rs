@@ -1,4 +1,4 @@
-//! An HTTP/1.1 client on one TCP connection. It supports only what the servers use, and uses little time compared with
+//! An HTTP/1.1 client on one TCP connection. It supports only what the servers use, and takes little time compared with
 //! a server.
 
 use anyhow::{Context, Result, bail, ensure};

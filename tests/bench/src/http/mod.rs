@@ -29,7 +29,7 @@ const OTHER_FILES: u64 = 100;
 pub(crate) fn run(quick: bool, rounds: usize, binaries: &Binaries) -> Result<Vec<Section>> {
     let rounds = if quick { 1 } else { rounds.max(1) };
     let counts: [u64; 2] = if quick { [100, 1_000] } else { [1_000, 10_000] };
-    // This comes first because the load takes minutes.
+    // Checked before the load, which takes minutes, because the idle streams need many open files.
     allow_files(counts[1] + OTHER_FILES)?;
     Ok(vec![
         Section {

@@ -10,7 +10,7 @@ pub(super) const FIRST_ID: u32 = 10_000_000;
 
 const ACCEPT: &str = "Accept: application/json, text/event-stream\r\n";
 
-/// Returns the text that the tool echoes: 73 bytes, as in the part `dispatch`.
+/// Returns the text that the tool echoes: 73 bytes, as in the benchmark `dispatch`.
 pub(super) fn text(id: u32) -> String {
     format!("this text has seventy-three bytes; the last of them are its id:: {id}")
 }

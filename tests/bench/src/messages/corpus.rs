@@ -5,7 +5,7 @@ use serde_json::value::{RawValue, to_raw_value};
 type Json = Box<RawValue>;
 
 /// Like `serde_json::json!`, but keeps the members in the order they are written in, which is the order in which peers
-/// send them. An expression that is more than one token stands in parentheses.
+/// send them. An expression of more than one token must be in parentheses.
 macro_rules! json {
     ({ $($name:literal: $value:tt),* $(,)? }) => {
         object(&[$(($name, json!($value))),*])

@@ -289,7 +289,7 @@ fn long_declaration() -> String {
     format!(r#"{{"experimental":{{"x":{{"y":{}}}}}}}"#, array(r#"{"a":0}"#, 8_000))
 }
 
-/// Idle sessions are evicted.
+/// Begins more sessions than the limit allows. None is refused, because idle ones are evicted.
 async fn sessions() -> anyhow::Result<String> {
     let (endpoint, declared, mut last) = (endpoint()?, long_declaration(), String::new());
     for _ in 0..4000 {
@@ -357,7 +357,7 @@ async fn unread_events() -> anyhow::Result<String> {
     bail!("all calls were accepted")
 }
 
-/// In a session, calls a tool that reports `text` once.
+/// In a session, calls a tool that reports `text` as progress, once.
 async fn report(endpoint: &Endpoint, headers: &Headers, id: usize, text: &str) -> anyhow::Result<Response<Body>> {
     let params = json!({ "name": "report", "arguments": { "x": text }, "_meta": { "progressToken": id } });
     let body = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });

@@ -80,7 +80,7 @@ async fn main() -> anyhow::Result<()> {
     let key = format!("mcpgen:session:{{{}}}", ids[0]);
     println!("MEMORY USAGE {key}: {}", redis.run(&["MEMORY", "USAGE", &key]).await?.trim());
 
-    // All sessions are renewed within 5 seconds after they began, and then once every 15 minutes.
+    // Each session is renewed within 5 seconds of its start, and then once every 15 minutes.
     let costs = Costs::begin(&redis).await?;
     sleep(Duration::from_secs(10)).await;
     costs.end(&redis, "the renewal of a session, with 10 seconds of 2 replicas", arguments.sessions).await?;
@@ -89,7 +89,7 @@ async fn main() -> anyhow::Result<()> {
     costs.end(&redis, "a second of 2 replicas, with all sessions idle", usize::try_from(arguments.idle)?).await?;
 
     for (name, endpoint) in [("a request at the home of its session", &home), ("a forwarded request", &other)] {
-        // The first requests load scripts, find the homes of sessions, and open connections.
+        // The first requests load scripts, find out which replica runs each session, and open connections.
         requests(endpoint, &ids, ids.len(), "echo").await?;
         let costs = Costs::begin(&redis).await?;
         requests(endpoint, &ids, arguments.requests, "echo").await?;
@@ -152,7 +152,7 @@ impl Redis {
     }
 }
 
-/// What was used when a measurement began.
+/// The time, and the CPU time used so far, when a measurement began.
 struct Costs {
     began: Instant,
     cpu: f64,
@@ -174,7 +174,7 @@ impl Costs {
             let (command, stats) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
             Some((command, stats.split(',').next()?.parse::<f64>().ok()?))
         });
-        // Leaves out the commands of this program.
+        // Leaves out this program's own commands.
         let mut calls: BTreeMap<&str, f64> =
             calls.filter(|(name, _)| !matches!(*name, "info" | "config|resetstat")).collect();
         calls.values_mut().for_each(|calls| *calls /= count);

@@ -67,7 +67,7 @@ fn replace(document: &mut Value, at: &str, value: Value) {
     }
 }
 
-/// Returns a value that is at some limit.
+/// Returns a value that decoders may handle incorrectly, such as the limit of a number type.
 fn odd(choice: u8) -> Value {
     let values = [
         json!(null),

@@ -396,7 +396,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// Sometimes adds the schema that another member of the union has for this name, unless it contradicts the view.
+    /// Sometimes adds the schema that another member of the union has for this name, unless it contradicts `view`.
     fn with_rival(&mut self, mut view: Vec<Part<'s>>, name: &str) -> Vec<Part<'s>> {
         let Some(rival) = self.rivals.get(name) else {
             return view;

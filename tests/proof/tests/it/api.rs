@@ -591,7 +591,7 @@ fn listings() -> Vec<(String, String)> {
     listings
 }
 
-/// Expands the calls of `codec::constructed`, a macro that writes a type of a constructor's signature.
+/// Expands the calls of `codec::constructed`, a macro that stands for a type in a constructor's signature.
 fn with_constructors(listing: &str) -> String {
     let call = Regex::new(r"crate::codec::constructed!\(type (\w+)(?: (\w+)(?: (\d+))?)?\)").expect("a pattern");
     let line = |line: &str| {
@@ -647,7 +647,7 @@ fn public_api_matches_the_snapshots() {
             );
         }
     }
-    // Report snapshots of revisions and extensions that no longer exist.
+    // Reports snapshots of revisions and extensions that no longer exist.
     let known =
         |path: &Path| listings.iter().any(|(name, _)| path.file_stem().is_some_and(|stem| stem == name.as_str()));
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

@@ -80,7 +80,7 @@ const UNIONS: [(&str, bool); 4] =
 struct Confirmed {
     compatible: u64,
     documents: u64,
-    /// For each rule, how many types have a breaking finding that a sample confirmed, and how many one that none did.
+    /// For each rule, how many types with a breaking finding had a sample that confirmed it, and how many had none.
     breaking: BTreeMap<&'static str, (u64, u64)>,
 }
 

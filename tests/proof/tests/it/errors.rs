@@ -24,7 +24,7 @@ struct Case {
     kind: &'static str,
     /// The first and the last revision whose snapshot contains the case.
     revisions: (&'static str, &'static str),
-    /// The definition, `ClientMessage` or `ServerMessage`.
+    /// The name of a definition, or `ClientMessage` or `ServerMessage`.
     definition: &'static str,
     /// The document, with placeholders for [`written_out`].
     document: &'static str,
@@ -544,7 +544,7 @@ impl Encode for Even {
     }
 }
 
-/// A text that is repeated once, matched by a pattern with a backreference.
+/// A text that must match a pattern with a backreference.
 #[derive(Debug, PartialEq)]
 struct Doubled(String);
 

@@ -1,5 +1,5 @@
-//! Tests the generator with documents that are huge, deep, circular or not schemas. It must end, and return code or an
-//! error with a reason.
+//! Tests the generator with documents that are huge, deep, circular or not schemas. It must end with code or
+//! with an error that gives a reason.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;

@@ -159,7 +159,7 @@ fn absolute(module: &ModulePath, mut path: ModulePath) -> Option<ModulePath> {
     if path.first().is_some_and(|first| first == "super") { absolute(&from, path) } else { Some([from, path].concat()) }
 }
 
-/// Adds all paths in the tokens that have more than one segment. Code in `quote!` belongs to another crate.
+/// Adds all paths of more than one segment in the tokens. Code in `quote!` belongs to another crate.
 fn collect(tokens: TokenStream, module: &ModulePath, paths: &mut BTreeSet<ModulePath>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let is_colon = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == ':');

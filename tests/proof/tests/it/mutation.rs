@@ -1,5 +1,5 @@
-//! Tests the generator with mutated schemas. It returns code that compiles, or problems that name a place, a reason and
-//! a remedy. It never panics, hangs or reports another kind of error.
+//! Tests the generator with mutated schemas. It must return code that compiles, or problems that name a place, a reason
+//! and a remedy. It must never panic, hang or report another kind of error.
 //!
 //! A failure names its seed. To reproduce it, run `MCPGEN_SEED=<seed> MCPGEN_MUTATIONS=1 cargo test -p mcpgen-proof
 //! mutation`. Set `MCPGEN_KEEP=<folder>` to keep the schema and the crate.

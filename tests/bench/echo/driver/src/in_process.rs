@@ -28,7 +28,7 @@ pub const CONTENDERS: [Contender; 6] = [
     Contender { name: "hand", package: "echo-hand", dialect: Dialect::Handshake, spawn: hand },
 ];
 
-/// The bytes that each direction can hold, as many as a pipe.
+/// How many bytes each direction buffers: as many as a pipe.
 const CAPACITY: usize = 64 << 10;
 
 pub struct InProcess {

@@ -1,4 +1,4 @@
-//! A client that calls every echo server and checks every response. It uses little time compared with a server.
+//! A client that calls every echo server and checks every response. It takes little time compared with a server.
 //!
 //! Ids always have eight digits and are repeated in the texts. So all responses of a server have the same length and
 //! differ only in these digits. The client parses and checks the first response, and compares the others with it byte

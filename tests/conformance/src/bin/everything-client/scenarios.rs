@@ -129,7 +129,7 @@ async fn call_all_tools(Run { client, .. }: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the calls of the context. Lists the tools first, because the list defines which arguments become headers.
+/// Makes the calls in the context. Lists the tools first, because the list defines which arguments become headers.
 async fn make_calls_of_context(Run { client, context }: &Run) -> anyhow::Result<()> {
     client.tools().await?;
     for ToolCall { name, arguments } in &context.tool_calls {

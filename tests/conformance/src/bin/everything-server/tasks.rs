@@ -36,7 +36,7 @@ struct ConfirmDelete {
     filename: Option<String>,
 }
 
-/// Returns the limits of the tasks. After the poll interval, replicas notice changes that others have made.
+/// Returns the limits of tasks. The poll interval is short, because replicas notice each other's changes only after it.
 fn limits() -> TaskLimits {
     TaskLimits::default().with_poll_interval(Duration::from_millis(100))
 }

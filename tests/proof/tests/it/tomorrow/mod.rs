@@ -1,5 +1,5 @@
 //! Imports a revision that does not exist yet into a copy of the workspace, and generates its types. Without changes to
-//! the runtime, servers and clients must support it as well as all others.
+//! the runtime, servers and clients must support it as they support all others.
 //!
 //! The copy is compiled only if `MCPGEN_THOROUGH` is set. A program then uses the new revision, and the runtime's tests
 //! that cover every revision run. Most other tests expect a certain revision to be the newest one.
