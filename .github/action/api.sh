@@ -10,7 +10,7 @@ api() {
   answer=$(mktemp)
   local options=(--silent --show-error --retry 3 --max-time 60 --request "$method" --output "$answer" --write-out '%{http_code}')
   if [ -n "$body" ]; then options+=(--header "Content-Type: application/json" --data-binary "@$body"); fi
-  # The token is passed in a file, because others can see the arguments of processes.
+  # The token is passed on standard input, because other users can see the arguments of processes.
   status=$(curl "${options[@]}" --config - "$url" <<CONFIG
 header = "Accept: application/vnd.github+json"
 header = "Authorization: Bearer ${GITHUB_TOKEN:-}"

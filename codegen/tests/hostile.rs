@@ -158,7 +158,7 @@ fn documentation_of_tools_runs_nothing() {
     for (at, text) in texts().enumerate() {
         let out = home.path().join(at.to_string());
         let list = tools(std::slice::from_ref(&text)).to_string();
-        // The file name is foreign too.
+        // The file name is hostile too.
         let written = mcpgen::Bindings::parse("*/\n```\npub fn injected() {}\n.json", list.as_bytes())
             .and_then(|bindings| bindings.write_to(&out))
             .unwrap_or_else(|error| panic!("{text:?}: {error}"));

@@ -387,7 +387,7 @@ fn sentences_show_the_beginning_of_long_witnesses() {
 }
 
 /// If a Rust name moves to another value, member or definition, code that uses it still compiles, but means something
-/// else. A different order of the schema moves no names.
+/// else. Reordering values or definitions moves no names.
 #[test]
 fn names_in_rust_that_move_are_major() {
     let values = |values: &str| format!(r#"{{"A": {{"type": "string", "enum": [{values}]}}}}"#);

@@ -238,8 +238,8 @@ fn summary(protocol: &Protocol, shape: &Shape) -> String {
     text.collect::<Vec<_>>().join("; ")
 }
 
-/// Describes how a union is decided. If the union has become an alias of its largest variant, that one is always
-/// selected.
+/// Describes how a union is decided. If one variant accepts all that the others accept, the union is an alias of it,
+/// and it is always selected.
 fn union<'p>(protocol: &'p Protocol, def: &'p TypeDef) -> Option<UnionRow<'p>> {
     let (variants, overlapping, guards, absorbed) = match &def.shape {
         Shape::Union(union) => {

@@ -16,7 +16,7 @@ pub(super) struct ReadArgs {
     /// The dialect of a schema without a known `$schema`: draft-04, draft-06, draft-07, 2019-09 or 2020-12
     #[arg(long, value_name = "DIALECT")]
     dialect: Option<Dialect>,
-    /// A folder with the schemas that references lead to, each in a file named like the last segment of its URI.
+    /// A folder with the schemas that references lead to, each in a file named after the last segment of its URI.
     /// Relative references do not need it
     #[arg(long, value_name = "DIR")]
     schema_folder: Option<PathBuf>,

@@ -24,7 +24,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Returns the files of the site, by their paths in its folder.
 ///
 /// # Errors
-/// The problems of all schemas together; [`Error::Usage`] if the ledger lacks a layer; [`Error::Io`].
+/// The problems of all schemas together, [`Error::Usage`] if the ledger has no layer for a file, or [`Error::Io`].
 pub fn files(workspace: &Workspace) -> Result<BTreeMap<String, Vec<u8>>, Error> {
     let models = workspace.models()?;
     let extension_models = workspace.extension_models(&models)?;

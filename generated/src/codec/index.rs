@@ -307,7 +307,7 @@ impl<'a> Document<'a> {
         Cursor::new(self, place.0)
     }
 
-    /// Returns the bytes that the document owns: its index, and its text unless it is borrowed.
+    /// Returns how many bytes the document owns: its index, and its text unless that is borrowed.
     #[must_use]
     pub fn owned_bytes(&self) -> usize {
         let text = match &self.text {

@@ -27,7 +27,7 @@ pub(super) struct List<'a>(Vec<Tree<'a>>);
 pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, Tree<'a>)>);
 
 impl<'a> Tree<'a> {
-    /// Reads a value of a document that was read from text.
+    /// Creates the tree of a value. Objects stay in the document, and are read from it each time.
     pub(super) fn of(json: Cursor<'a>) -> Self {
         if let Some(text) = json.as_str() {
             return Self::String(text);

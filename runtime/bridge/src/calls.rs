@@ -159,7 +159,7 @@ impl Calls {
         self.suspended().remove(state)
     }
 
-    /// Locks the suspended calls, without those that have expired.
+    /// Removes suspended calls that have expired, and locks the others.
     fn suspended(&self) -> MutexGuard<'_, ExpiringMap<String, InteractiveCall, Instant>> {
         let mut suspended = self.suspended.lock();
         let expired = suspended.remove_expired(Instant::now());

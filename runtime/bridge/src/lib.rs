@@ -50,8 +50,8 @@
 //! # Files
 //!
 //! `greeting` reads the client's first message, and `downstream` is the client. `relay` sends its requests to a server,
-//! `calls` tracks the calls in flight, `inputs` sends requests of the server to the client, `changes` relays
-//! notifications, and `subscriptions` has the resources to which a client has subscribed. `tasks` relays tasks,
+//! `calls` tracks the calls in flight, `inputs` sends the server's requests to the client, `changes` relays
+//! notifications, and `subscriptions` holds the resources to which a client has subscribed. `tasks` relays tasks,
 //! `task_ids` finds their IDs in messages, and `capabilities` declares them. `connect` connects a relay, `list` reads
 //! the lists of its server, and `reason` says what a client may know about a failure. A `link` reconnects a relay, and
 //! `catalog` holds what several servers list.

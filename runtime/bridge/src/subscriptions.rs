@@ -123,7 +123,7 @@ impl<T> ResourceSubscriptions<T> {
 mod tests {
     use super::*;
 
-    /// Requests of a legacy client that are handled at the same time: it has one subscription, or none if all of them fail.
+    /// A legacy client that subscribes several times at once has one subscription, or none if all requests fail.
     #[tokio::test]
     async fn a_legacy_client_has_one_subscription() {
         for (results, unsubscribes, expected) in [

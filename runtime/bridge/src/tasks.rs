@@ -68,7 +68,7 @@ impl Relay {
     ///
     /// # Errors
     ///
-    /// Fails if the server cannot have such a task.
+    /// Fails if the client's revision has no such method, or the task cannot belong to this server.
     pub(super) fn own_task_params(
         &self,
         method: &str,

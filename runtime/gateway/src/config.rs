@@ -110,7 +110,7 @@ pub struct Authorization {
 pub struct Calls {
     /// The file to which each call is appended as a line of JSON.
     pub log: Option<PathBuf>,
-    /// Whether the log has the arguments of calls.
+    /// Whether to log the arguments of calls.
     pub arguments: bool,
     /// Patterns of argument names whose values are left out of the log, in addition to common names of secrets.
     pub redact: Vec<String>,
@@ -141,7 +141,7 @@ pub enum WhenChanged {
     Warn,
     /// The tool is also hidden from clients.
     Hide,
-    /// Clients see the tool, and calls fail with the difference.
+    /// Clients see the tool, but calls fail with an error that describes the difference.
     Refuse,
 }
 
@@ -170,7 +170,7 @@ pub struct ServerConfig {
     pub tools: Rules,
     /// Which of its prompts clients see, by its own names.
     pub prompts: Rules,
-    /// Which of its resources and resource templates clients see, by its own URIs.
+    /// Which of its resources and resource templates clients see, by the URIs that the server lists.
     pub resources: Rules,
 }
 

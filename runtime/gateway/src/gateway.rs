@@ -15,7 +15,8 @@ use crate::config::{Config, ConfigError, Http};
 use crate::servers::{Servers, Stores};
 use crate::sessions::Sessions;
 
-/// The maximum number of clients on standard input and output: modern requests on one connection may name several.
+/// The maximum number of clients on standard input and output. Each modern request names its client, so several can
+/// share the connection.
 const STDIO_CLIENTS: usize = 16;
 
 /// A gateway. Clones share all state.

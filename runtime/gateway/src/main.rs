@@ -23,7 +23,7 @@ use mcpgen_sdk::transport::{lines, stdio};
 use mcpgen_sdk::util::error_chain;
 use tracing_subscriber::EnvFilter;
 
-/// A gateway for the Model Context Protocol: any client to any servers.
+/// A gateway for the Model Context Protocol, which connects any client to any servers.
 ///
 /// Clients and servers can have different revisions of the protocol. Messages on standard error say what happens; set
 /// RUST_LOG=debug for more.

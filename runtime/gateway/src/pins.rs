@@ -164,7 +164,7 @@ mod tests {
         let found = |findings: HashMap<String, Arc<str>>| findings.get("t").map(|finding| finding.to_string());
         assert_eq!(found(pins.findings("s", &tools, past).await).as_deref(), Some(NOT_COMPARED));
         assert_eq!(found(pins.findings("s", &tools, later).await), None);
-        // A comparison that still runs.
+        // A comparison that is still running.
         let digest = sha256(format!("s {tool}").as_bytes());
         pins.known.lock().insert(digest.clone(), None);
         assert_eq!(found(pins.findings("s", &tools, later).await).as_deref(), Some(NOT_COMPARED));

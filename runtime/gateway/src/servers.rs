@@ -39,7 +39,7 @@ impl fmt::Debug for Stores {
 /// A configuration and everything derived from it. All clients share this.
 pub(crate) struct Servers {
     pub(crate) config: Config,
-    /// In the order of their names.
+    /// The names of the servers, sorted.
     pub(crate) names: Vec<String>,
     pub(crate) upstreams: Vec<Arc<Upstream>>,
     pub(crate) pins: Option<Arc<Pins>>,

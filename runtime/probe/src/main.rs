@@ -5,7 +5,7 @@
 //! * `arguments` reads a tool's arguments, `answers` answers the server's questions, and `differences` compares
 //!   snapshots.
 //! * `processes` ends servers' processes, even when a signal ends the command.
-//! * `output` writes to the terminal. `failure` has errors and their exit codes.
+//! * `output` writes to the terminal. `failure` defines errors and their exit codes.
 //! * `watch` relays messages between a client and a server, or reads them from a log, and describes each.
 
 mod answers;

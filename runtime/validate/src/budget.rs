@@ -151,7 +151,7 @@ impl Cost {
     }
 }
 
-/// Counts values, including this one. Each 64 bytes of strings and names count as one more.
+/// Counts values, including this one. Every 64 bytes of a string or member name count as one more.
 pub(crate) fn values(value: &Value) -> u64 {
     let text = |text: &str| text.len() as u64 / 64;
     1 + match value {

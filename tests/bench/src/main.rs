@@ -30,7 +30,7 @@ struct Args {
     /// Runs few rounds. The figures are not reliable.
     #[arg(long)]
     quick: bool,
-    /// Rounds of `cold`, each of which builds every dependent from scratch, of `http` and of `replicas`.
+    /// The number of rounds of `cold`, `http` and `replicas`. Each round of `cold` builds every dependent from scratch.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// The directory for report.md and report.json.

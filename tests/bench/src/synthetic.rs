@@ -91,7 +91,7 @@ fn thing(index: usize, digit: usize) -> Value {
         },
         "_meta": { "type": "object", "additionalProperties": {} },
     });
-    // Chains of references end at the group, so that their length does not depend on the size.
+    // Chains of references stay within a group, so their length does not depend on the size of the schema.
     if index % CHAIN > 1 {
         let before = if digit > 1 { index - 1 } else { first - PERIOD + 1 };
         properties["before"] = reference(before);

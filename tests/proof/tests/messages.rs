@@ -287,7 +287,7 @@ const TOKENS: &[(&str, Is)] = &[
     ("18446744073709551615", Is::Number),
     ("18446744073709551616", Is::Number),
     ("-9223372036854775808", Is::Integer),
-    // If a number does not fit 64 bits, it is read as the nearest double, which is -2^63 here.
+    // If a number does not fit in 64 bits, it is read as the nearest double, which is -2^63 here.
     ("-9223372036854775809", Is::Integer),
     ("-9223372036854777000", Is::Number),
     ("1e400", Is::Nothing),

@@ -1,4 +1,4 @@
-// An LSP client, which drives the server on its standard input and output. Reports on standard error what happens.
+// An LSP client, which drives the server on its standard input and output. Writes a report of each step to standard error.
 import lsp from "vscode-languageserver-protocol/node";
 
 const report = (step, value) => console.error(JSON.stringify({ step, value }));

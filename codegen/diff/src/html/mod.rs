@@ -1,4 +1,4 @@
-//! Self-contained HTML pages, which make no requests: `page` has the frame with styles and scripts, `escape` escapes
+//! Self-contained HTML pages, which make no requests: `page` writes the frame with styles and scripts, `escape` escapes
 //! text and Markdown.
 
 mod escape;

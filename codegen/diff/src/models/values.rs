@@ -38,7 +38,7 @@ pub(super) type Pair = (TypeId, TypeId);
 
 /// What is known about pairs of named types.
 pub(super) struct Known {
-    /// The verdicts on each pair without its nested named types, and the pairs of those types.
+    /// For each pair: its verdicts without those of nested named types, and the pairs of these types.
     pub(super) results: RefCell<HashMap<Pair, (BothWays, Vec<Pair>)>>,
     /// The pairs that are being compared. Their results are not known yet.
     pub(super) open: RefCell<HashSet<Pair>>,

@@ -37,7 +37,7 @@ impl From<Document> for Contract {
 /// Readers for everything other than a JSON schema that defines its messages.
 const READERS: [Reader; 3] = [open_rpc::OPEN_RPC, meta_model::META_MODEL, keywords::METHOD_KEYWORDS];
 
-/// The name of a contract that no reader recognises: a JSON schema that defines its messages.
+/// The kind of a contract that no reader recognises: a JSON schema that defines its messages.
 pub const JSON_SCHEMA: &str = "JSON Schema";
 
 impl Contract {

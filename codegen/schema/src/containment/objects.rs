@@ -127,7 +127,7 @@ impl Search<'_> {
         Ok(goal)
     }
 
-    /// Divides the names that no formula mentions into cells, with up to `count` unused names each.
+    /// Divides the names that no formula mentions into cells. Returns up to `count` names of each.
     fn cells(&mut self, object: &Object, count: usize) -> Result<Vec<Cell>, Reason> {
         let mut sets: IndexMap<String, Language> = IndexMap::new();
         for (names, _) in object.each.iter().chain(&object.some) {

@@ -75,8 +75,8 @@ impl IntrospectionVerifier {
         })
     }
 
-    /// Accepts responses without `aud`. Use this only if the authorization server does not introspect other resources'
-    /// tokens for this server.
+    /// Accepts responses without `aud`. Use this only if the authorization server reports tokens
+    /// for other resources as inactive when this server asks.
     #[must_use]
     pub fn any_audience(mut self) -> Self {
         self.checks_audience = false;

@@ -1,7 +1,7 @@
 //! What several servers of a client list, under the names and URIs that the client sees.
 //!
-//! `names` chooses these, and `uris` replaces URIs in results. `kind` defines the kinds of items, `lists` has the lists
-//! of all servers, `page` returns their pages, and `memory` is the budget. `params` reads which item is meant.
+//! `names` chooses these, and `uris` replaces URIs in results. `kind` defines the kinds of items, `lists` holds the
+//! lists of all servers, `page` returns their pages, and `memory` is the budget. `params` reads which item is meant.
 
 mod kind;
 mod lists;

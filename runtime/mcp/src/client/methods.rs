@@ -132,8 +132,8 @@ impl<S: RequestService> Client<S> {
         self.finish_request::<GetPromptRequest, GetPromptResult>(params).await
     }
 
-    /// Requests completions for an argument of a prompt or a variable of a resource template. Await the result to send
-    /// the request.
+    /// Requests completions for an argument of a prompt or a variable of a resource template. The request is sent when
+    /// the returned value is awaited.
     ///
     /// ```
     /// # use mcpgen_sdk::{Client, Server};

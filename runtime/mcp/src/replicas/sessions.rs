@@ -29,7 +29,7 @@ pub trait SessionStore: Send + Sync + 'static {
     /// Fails if the store is unavailable.
     fn locate<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Home>, StoreError>>;
 
-    /// Replaces the journal entry with the same key, or appends it. Without a message, it only removes the old entry.
+    /// Appends an entry to the journal, in place of one with the same key. Without a message, only removes that one.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl StoredSession {
         Self { id: id.into(), owner: None, principal: None, epoch: 0, journal: Vec::new() }
     }
 
-    /// Replaces the journal entry with the same key, or appends it. Without a message, it only removes the old entry.
+    /// Appends an entry to the journal, in place of one with the same key. Without a message, only removes that one.
     pub fn record(&mut self, entry: JournalEntry) {
         self.journal.retain(|known| known.key != entry.key);
         if entry.message.is_some() {

@@ -550,8 +550,8 @@ impl<S> ServerBuilder<S> {
     ///
     /// When a session of a legacy revision moves to another replica, only the name of its
     /// [`Principal`](mcpgen_runtime::transport::Principal) moves along. An `identity` that reads anything else finds
-    /// nothing until the client subscribes again. The client is also notified of all lists once, without the filter,
-    /// because it may have missed changes.
+    /// nothing until the client subscribes again. The client also gets one notification for each list, without
+    /// the filter, because it may have missed changes.
     ///
     /// ```
     /// use mcpgen_sdk::Server;

@@ -69,7 +69,7 @@ pub enum DefinitionError {
     UnknownCompletionTarget {
         /// `prompt` or `resource template`.
         kind: &'static str,
-        /// The name of the prompt, or the template.
+        /// The name of the prompt, or the URI template of the resource template.
         key: String,
         /// The suggestion of a similar name. Empty if there is none.
         did_you_mean: String,
@@ -79,7 +79,7 @@ pub enum DefinitionError {
     Completion {
         /// `prompt` or `resource template`.
         kind: &'static str,
-        /// The name of the prompt, or the template.
+        /// The name of the prompt, or the URI template of the resource template.
         key: String,
         /// The name of the argument or the variable.
         argument: String,

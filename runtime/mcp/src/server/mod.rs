@@ -50,20 +50,20 @@
 //!
 //! * `state` defines a server's types. `builder` builds it, `setup` prepares it for extensions, `handle` changes it
 //!   while it runs, and `serve` connects it to transports.
-//! * `router` has the routes. `call_tool`, `read_resource` and `get_prompt` handle requests; `conversion` converts
+//! * `router` defines the routes. `call_tool`, `read_resource` and `get_prompt` handle requests; `conversion` converts
 //!   params and results.
 //! * `registry` stores entries: `tool` with its `arguments`, `resource`, `template`, `prompt`, `completion`.
 //!   `uri_template` reads variables from URIs.
 //! * `function` calls handlers with the arguments that `extract` takes from a call; `text_arguments` decodes those that
 //!   are text. `into_tool_result` and `into_contents` convert return values, `tool_error` and `input_error` the errors.
-//! * `context` has the context that functions can take. It asks the client through the `questions` of a function, or
+//! * `context` defines the context that functions can take. It asks the client through the `questions` of a function, or
 //!   through the `input_source` of an extension.
 //! * `schema` derives schemas from types, `tool_schemas` checks values against them, and `json_terms` rephrases errors.
 //! * `subscriptions` notifies modern clients of changes, and `listeners` legacy ones. `change_filter` decides which
 //!   changes a caller may learn of.
 //! * `visibility` decides which items a caller sees, and `visible_to` configures it. `computed` adds lists computed for
 //!   each request, in pages (`page`).
-//! * `app` adds pages that hosts show.
+//! * `app` adds apps: HTML pages that hosts show next to tool results.
 
 #[cfg(feature = "apps")]
 mod app;

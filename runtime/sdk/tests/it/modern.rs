@@ -378,7 +378,7 @@ async fn sends_log_messages_to_requests_with_a_log_level() {
     assert_eq!(event["method"], "notifications/message");
     assert_eq!(event["params"], json!({ "level": "error", "logger": "here", "data": "failure" }));
     assert_eq!(remote.receive().await["result"]["content"][0]["text"], "logged");
-    // Log messages require the declared capability, and belong to a request.
+    // Log messages require the `logging` capability, and must belong to a request.
     let (mut without_logging, _peer) = server_of(LocalInfo::new("server", "1"), router());
     without_logging.send(&call("log", &with(meta(), "logLevel", json!("debug")))).await;
     assert_eq!(without_logging.receive().await["result"]["content"][0]["text"], "logged");

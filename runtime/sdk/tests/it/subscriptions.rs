@@ -115,7 +115,7 @@ async fn notifications_carry_their_subscription_id() {
     subscriptions.changed(&Change::Prompts);
     assert_eq!(subscription_id(&remote.receive().await), "1");
 
-    // The client cancels a subscription, which then has no more messages and no response.
+    // The client cancels a subscription, for which it then receives no messages and no response.
     remote.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}"#).await;
     while subscriptions.count() > 1 {
         tokio::task::yield_now().await;

@@ -291,7 +291,7 @@ async fn other_replicas_do_not_notify_of_resources_that_a_user_cannot_see() {
     }
 }
 
-/// What a legacy session keeps for notifications must not keep the memory of its messages in use.
+/// The contexts that a legacy session keeps for notifications must not hold the memory of their messages.
 #[tokio::test]
 async fn kept_contexts_hold_no_memory_of_messages() {
     let server = server().build();

@@ -163,7 +163,7 @@ impl Crate {
 struct Listing<'a> {
     all: &'a Crate,
     lines: BTreeSet<String>,
-    /// The paths that users write for exported types and traits, by the names in the definitions.
+    /// The paths that users write for exported types and traits, keyed by the identifier in each declaration.
     exported: BTreeMap<String, String>,
     /// The traits that each type implements without generics or attributes.
     implemented: BTreeMap<String, BTreeSet<String>>,

@@ -1,4 +1,4 @@
-//! Resources: a text, binary data, one for subscriptions, and a template.
+//! Resources: one with text, one with binary data, one for subscriptions, and a template.
 
 use std::collections::BTreeMap;
 

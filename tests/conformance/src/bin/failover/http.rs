@@ -1,4 +1,4 @@
-//! HTTP requests to random replicas, and event streams that are resumed at others.
+//! HTTP requests to random replicas, and event streams that are resumed on other replicas.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

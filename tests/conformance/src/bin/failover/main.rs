@@ -39,7 +39,7 @@ struct Arguments {
     /// The seed of all random decisions. Default: random, and printed.
     #[arg(long)]
     seed: Option<u64>,
-    /// Runs a replica at this port instead.
+    /// Runs a replica on this port instead of the test.
     #[arg(long, hide = true)]
     port: Option<u16>,
     /// The Redis server of a replica.
