@@ -74,9 +74,12 @@ async fn replicas_on_redis_share_sessions_and_limits() {
     let begun = tokio::task::spawn_blocking(move || begin_session(address, &json!({})));
     let session = begun.await.expect("no panic");
     let call = json!({ "name": "only_b", "arguments": {} });
-    for (replica, expected) in
-        [(&first, r#""text":"only""#), (&second, r#""text":"only""#), (&second, r#""text":"only""#), (&first, "too many calls")]
-    {
+    for (replica, expected) in [
+        (&first, r#""text":"only""#),
+        (&second, r#""text":"only""#),
+        (&second, r#""text":"only""#),
+        (&first, "too many calls"),
+    ] {
         let response = replica.request(&session, "tools/call", call.clone()).await;
         assert!(response.contains(expected), "{response}");
     }
