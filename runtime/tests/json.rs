@@ -1,4 +1,4 @@
-//! Edits of JSON texts, keys that serde_json reserves, and suggestions for misspelt names.
+//! Edits to JSON texts, keys that serde_json reserves, and suggestions for misspelt names.
 
 use mcpgen_runtime::jsonrpc::envelope::{Envelope, scan};
 use mcpgen_runtime::jsonrpc::json::{Edit, Picked};

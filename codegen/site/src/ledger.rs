@@ -197,7 +197,7 @@ impl Total {
         }
     }
 
-    /// Returns the share of the generated lines, in percent.
+    /// Returns the percentage of lines that are generated.
     pub fn generated_percent(&self) -> usize {
         let all = self.generated.lines + self.hand_written.lines;
         (100 * self.generated.lines + all / 2).checked_div(all).unwrap_or_default()

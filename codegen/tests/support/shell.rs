@@ -25,7 +25,7 @@ pub(crate) fn bash(folder: &Path, script: &str) -> Command {
         shell.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
     }
     shell.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("ROOT", ROOT);
-    // Set if a Git hook or a workflow runs the tests.
+    // A Git hook or a workflow that runs the tests sets these.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         if name.starts_with("GITHUB_") || ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"].contains(&name.as_str()) {

@@ -1,4 +1,4 @@
-//! Tests that the endpoint behind the layer reads request bodies within its limits, and checks their scopes.
+//! Tests that the endpoint behind the authorization layer limits request bodies, and checks the scopes they require.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -46,7 +46,7 @@ pub struct InMemoryRateLimiter {
 type CallerId = u64;
 
 impl InMemoryRateLimiter {
-    /// Allows bursts of `calls`, which refill evenly over `per`. Remembers up to 100,000 callers, in about 6 MB.
+    /// Allows bursts of `calls`, and refills them evenly over `per`. Remembers up to 100,000 callers, in about 6 MB.
     #[must_use]
     pub fn new(calls: u32, per: Duration) -> Self {
         Self::with_max_callers(calls, per, DEFAULT_CALLERS)

@@ -142,8 +142,8 @@ impl RedisStores {
         self.replica().request_state_keys(0).await.map(Arc::unwrap_or_clone)
     }
 
-    /// Creates a limiter that allows each caller bursts of `calls`, which refill evenly over `per`, on all replicas
-    /// together. Limiters with the same values share their quotas.
+    /// Creates a limiter that allows each caller bursts of `calls`, and refills them evenly over `per`, on all
+    /// replicas together. Limiters with the same values share their quotas.
     #[must_use]
     pub fn rate_limiter(&self, calls: u32, per: Duration) -> RedisRateLimiter {
         RedisRateLimiter::new(Arc::clone(&self.0.shared.replica), calls, per)

@@ -170,7 +170,7 @@ impl<S: RequestService> Dispatcher<S> {
         }
     }
 
-    /// `Ok`: a request that needs a handler, if there is one. `Err`: a response to send now.
+    /// `Ok`: the request, if it needs a handler. `Err`: a response to send now.
     fn receive(
         &mut self,
         head: Result<Head, Invalid>,

@@ -83,7 +83,7 @@ impl<S: RequestService> OneShot<S> {
     }
 }
 
-/// `Ok`: a request that needs a handler, if there is one. `Err`: a response to send now.
+/// `Ok`: the request, if it needs a handler. `Err`: a response to send now.
 fn admit(shared: &ConnectionState, mut inbound: Inbound) -> Result<Option<AnyRequest>, Outbound> {
     let invalid = |invalid: Invalid| shared.invalid_message(invalid.id, invalid.error);
     let extensions = std::mem::take(&mut inbound.extensions);

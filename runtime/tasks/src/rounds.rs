@@ -18,7 +18,7 @@ use super::state::Tasks;
 use super::store::TaskOutcome;
 use mcpgen_mcp::protocol::context::in_task;
 
-/// A task of the extension that runs in this process.
+/// A task that runs in this process, as defined by the tasks extension.
 ///
 /// A handler can wait for input with [`TaskInput`]. If its result asks for input instead, as in an ordinary request,
 /// the handler runs again with the responses.

@@ -114,7 +114,7 @@ impl Answer {
     }
 }
 
-/// The documents that a difference is about, if other differences of the same value are about different documents.
+/// Which documents show a difference, if others show another difference in the same value.
 #[derive(Clone, Debug)]
 pub(super) enum Aim {
     /// Documents in which the member is absent.

@@ -51,7 +51,7 @@ impl Senders {
         }
     }
 
-    /// Returns the verdicts on each axis, given those on messages from old to new and from new to old.
+    /// Returns the verdicts on each axis, given those on messages from an old to a new peer and back.
     pub fn verdicts(self, old_to_new: Verdict, new_to_old: Verdict, rust_api: Bump) -> Verdicts {
         let worst = |from_client: Verdict, from_server: Verdict| {
             let client = if self.client { from_client } else { Verdict::Compatible };

@@ -70,7 +70,7 @@ impl Baseline {
                 gone.remove(&print);
                 judged.suppressed.get_or_insert(Suppressed::InBaseline);
             }
-            // While there were few items, each had a finding of its own, which may be in the baseline.
+            // When the baseline was written, there may have been so few items that each had a finding of its own.
             let mut is_accepted = !judged.finding.items.is_empty();
             for print in judged.finding.fingerprints_of_items() {
                 gone.remove(&print);

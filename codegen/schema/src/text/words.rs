@@ -1,4 +1,4 @@
-//! The wording of error messages, and the comparisons behind it.
+//! The words of error messages, and checks of lengths, bounds and multiples.
 
 use std::fmt::Display;
 

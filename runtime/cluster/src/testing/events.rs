@@ -52,7 +52,7 @@ async fn appends_in_order<S: SessionStore + EventStore>(replica: &impl AsyncFn()
     append(&a, &id, large, events([1])).await;
     append(&a, &id, 2, events([1, 2, 5])).await;
     append(&a, &id, 10, events([u64::MAX - 1, u64::MAX])).await;
-    // Appends can be retried, and overlap with earlier ones.
+    // Appends can be retried, and may overlap with earlier ones.
     append(&a, &id, 2, events([1, 2, 5])).await;
     append(&a, &id, 2, events([4, 5, 9, 10])).await;
     append(&a, &id, 2, Vec::new()).await;

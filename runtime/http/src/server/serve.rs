@@ -1,4 +1,4 @@
-//! Serves a server over HTTP, and describes it to clients that are not connected.
+//! Exposes a server over HTTP, and describes it to clients that have not connected yet.
 
 use std::sync::Arc;
 

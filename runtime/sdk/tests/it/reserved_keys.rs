@@ -49,7 +49,7 @@ fn values() -> Vec<String> {
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}"#;
 
-/// Creates a server whose handlers decode parts of messages as values. Also returns the number of handled calls.
+/// Creates a server whose handlers decode parts of messages as `Value`. Also returns the number of handled calls.
 fn server() -> (Server, Arc<AtomicUsize>) {
     let calls = Arc::<AtomicUsize>::default();
     let counted = || {
