@@ -1,5 +1,5 @@
 //! Writes Rust files from the model. `module` emits a revision on several threads, one file per area, such as `tools`.
-//! For each area, `emitter` emits items, `scope` resolves names, and `file` formats items. `declarations` is for macros.
+//! For each area, `emitter` emits items, `scope` resolves names and `file` formats items. `declarations` is for macros.
 //! Each shape of a type has its own file.
 //!
 //! `exports` computes the names that each area exports, `rust_type` resolves type expressions with typify, and

@@ -47,7 +47,7 @@ const MARGIN: Duration = Duration::from_secs(60);
 const CREDENTIALS: [HeaderName; 4] = [AUTHORIZATION, PROXY_AUTHORIZATION, COOKIE, HeaderName::from_static("dpop")];
 
 impl<S: RequestService + Sync> Endpoint<S> {
-    /// Finds the session named by `Mcp-Session-Id`. Returns `None` if the header is missing. Takes over the session if its
+    /// Finds the session that `Mcp-Session-Id` names; `None` if the header is missing. Takes over the session if its
     /// home has died.
     ///
     /// # Errors
