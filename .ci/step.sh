@@ -42,7 +42,8 @@ note() { printf '\nNOTE: %s\n' "$*"; }
 finish() {
   local status=$?
   [ "$status" = 0 ] || printf '\n'
-  printf '\n## %s: %s after %ss (budget: %ss)\n' "$job" "$([ "$status" = 0 ] && echo passed || echo FAILED)" "$SECONDS" "$budget"
+  printf '\n## %s: %s after %ss (budget: %ss%s)\n' "$job" "$([ "$status" = 0 ] && echo passed || echo FAILED)" "$SECONDS" "$budget" \
+    "$([ "$SECONDS" -le "$budget" ] || echo ", EXCEEDED")"
 }
 job=$(basename "$0") budget=$1
 printf '\n## %s\n' "$job"

@@ -18,9 +18,15 @@ for crate in "${crates[@]}"; do
     exit 1
   fi
 done
+log=$(mktemp)
 for crate in "${crates[@]}"; do
-  log=$(mktemp)
-  if cargo publish --locked --package "$crate" 2>&1 | tee "$log"; then continue; fi
-  grep -q "already exists" "$log" || exit 1
-  echo "$crate $version is published already"
+  until cargo publish --locked --package "$crate" 2>&1 | tee "$log"; do
+    if grep -q "already exists" "$log"; then
+      echo "$crate $version is published already"
+      break
+    fi
+    # The registry accepts a few new crates at once, and then one every ten minutes.
+    grep -q "status 429" "$log" || exit 1
+    sleep 600
+  done
 done

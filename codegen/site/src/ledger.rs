@@ -134,6 +134,9 @@ struct RequirementFile {
 struct Requirement {
     page: String,
     text: String,
+    /// Whether the schema says it as well.
+    #[serde(default)]
+    in_schema: bool,
     tests: Vec<String>,
 }
 
@@ -174,7 +177,8 @@ pub fn ledger(sources: &Sources, revisions: &[Revision]) -> Result<Ledger, Error
     data.push(fixups());
     let RequirementFile { requirement } =
         toml::from_str(&sources.requirements).map_err(|error| usage("requirements.toml", &error))?;
-    let rules = requirement.into_iter().map(|Requirement { page, text, tests }| SpecRule {
+    let in_no_schema = requirement.into_iter().filter(|requirement| !requirement.in_schema);
+    let rules = in_no_schema.map(|Requirement { page, text, tests, .. }| SpecRule {
         link: specification(&page),
         page,
         text,

@@ -84,8 +84,9 @@ fn data(tables: &[Table]) -> String {
 fn rules(rules: &[SpecRule]) -> String {
     let mut pages: BTreeMap<&str, Vec<&SpecRule>> = BTreeMap::new();
     rules.iter().for_each(|rule| pages.entry(&rule.page).or_default().push(rule));
-    let mut text = "<p>Sentences of the specification, in our own words, that hand-written code implements. To generate more of an \
-                    SDK, these would have to become part of a schema.</p>\n"
+    let mut text = "<p>Sentences of the specification, in our own words, that hand-written code implements and tests verify. To \
+                    generate more of an SDK, these would have to become part of a schema. The list covers only the pages named \
+                    here, so it is not complete.</p>\n"
         .to_owned();
     for (page, rules) in pages {
         let id = anchor(page);

@@ -60,7 +60,7 @@ fn server(protocol: &Protocol) -> String {
     let capabilities = capabilities(protocol, Side::Server, &requests);
     let constant = Revision::module_of(&protocol.revision).to_uppercase();
     let about = format!(
-        "A server of MCP {}. It responds to every request with the example of our documentation.",
+        "A server of MCP {}. It responds to each request that needs a capability, with the example of our documentation.",
         protocol.revision
     );
     let body = format!(
@@ -89,7 +89,10 @@ fn client(protocol: &Protocol) -> String {
         writer.call(&mut calls, &request);
     }
     let constant = Revision::module_of(&protocol.revision).to_uppercase();
-    let about = format!("A client of MCP {}. It starts a server, and sends every request.", protocol.revision);
+    let about = format!(
+        "A client of MCP {}. It starts a server, and sends each request that needs a capability.",
+        protocol.revision
+    );
     let body = format!(
         "#[tokio::main(flavor = \"current_thread\")]\n\
          async fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    \

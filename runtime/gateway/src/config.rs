@@ -175,7 +175,7 @@ pub struct ServerConfig {
 }
 
 /// How the gateway obtains access tokens for a server.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OAuth {
@@ -274,7 +274,8 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// Fails if a file cannot be read, or is not valid. The error names the line.
+    /// Fails if a file cannot be read, or is not valid. The error names the line. [`check`](Self::check) finds values
+    /// that contradict each other.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let mut config = match path.extension().is_some_and(|extension| extension == "json") {
             true => Self { import: vec![path.to_owned()], ..Self::default() },
@@ -302,8 +303,13 @@ impl Config {
                 }
             }
         }
-        config.check()?;
         Ok(config)
+    }
+
+    /// Returns whether any rules depend on the caller's scopes.
+    pub(crate) fn has_scopes(&self) -> bool {
+        let of_servers = self.servers.values().flat_map(|server| [&server.tools, &server.prompts, &server.resources]);
+        of_servers.chain([&self.tools, &self.prompts, &self.resources]).any(|rules| !rules.scopes.is_empty())
     }
 
     /// Checks what the types cannot express.
@@ -324,12 +330,11 @@ impl Config {
             server.check().map_err(|why| contradiction(format!("servers.{name}: {why}")))?;
         }
         let of_servers = self.servers.values().flat_map(|server| [&server.prompts, &server.resources]);
-        let others: Vec<_> = of_servers.chain([&self.prompts, &self.resources]).collect();
-        if others.iter().any(|rules| rules.annotations != Annotations::default()) {
+        let mut others = of_servers.chain([&self.prompts, &self.resources]);
+        if others.any(|rules| rules.annotations != Annotations::default()) {
             return Err(contradiction("only `tools` can have `annotations`".to_owned()));
         }
-        let mut rules = self.servers.values().map(|server| &server.tools).chain([&self.tools]).chain(others);
-        if self.authorization.is_none() && rules.any(|rules| !rules.scopes.is_empty()) {
+        if self.authorization.is_none() && self.has_scopes() {
             return Err(contradiction(
                 "rules with `scopes` need [authorization]: without it, callers have none".to_owned(),
             ));
@@ -484,8 +489,10 @@ fn read_desktop_file(path: &Path) -> Result<Vec<(String, ServerConfig)>, ConfigE
         };
         let args = args.iter().map(|argument| expand(argument)).collect::<Result<_, _>>()?;
         let (command, url, cwd) = (text(command)?, text(url)?, text(cwd)?.map(|cwd| folder.join(cwd)));
-        let (env, headers) = (settings(env)?, settings(headers)?);
-        let server = ServerConfig { command, args, env, cwd, url, headers, ..ServerConfig::default() };
+        let (env, headers): (_, BTreeMap<_, _>) = (settings(env)?, settings(headers)?);
+        // Desktop clients log a user in where a server asks for it.
+        let oauth = (url.is_some() && headers.is_empty()).then(OAuth::default);
+        let server = ServerConfig { command, args, env, cwd, url, headers, oauth, ..ServerConfig::default() };
         Ok((valid_name(&name), server))
     });
     let invalid = |why: ConfigError| ConfigError::Invalid { path: path.to_owned(), why: why.to_string() };
@@ -495,7 +502,8 @@ fn read_desktop_file(path: &Path) -> Result<Vec<(String, ServerConfig)>, ConfigE
 /// Replaces what the name of a server must not contain.
 fn valid_name(name: &str) -> String {
     let parts = name.split(|it: char| !it.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("-")
+    let name = parts.collect::<Vec<_>>().join("-");
+    if name.starts_with(|it: char| it.is_ascii_alphabetic()) { name } else { format!("server{name}") }
 }
 
 /// Replaces `${NAME}` and `${NAME:-DEFAULT}` with environment variables, as desktop clients do.

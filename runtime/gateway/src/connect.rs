@@ -140,10 +140,11 @@ fn authorization(server: &str, url: &str, oauth: &OAuth) -> Result<Arc<dyn Autho
     let mut options = OAuthOptions::new(NAME, grant);
     (options.client, options.scopes) = (client.transpose()?, scopes.clone());
     if !has_secret {
-        let folders =
-            ProjectDirs::from("", "", NAME).ok_or("there is no home directory to store tokens in; set HOME")?;
-        std::fs::create_dir_all(folders.data_local_dir())?;
-        options.store = Arc::new(FileStore::new(folders.data_local_dir().join("credentials.json")));
+        let folder = ProjectDirs::from("", "", NAME).map(|folders| folders.data_local_dir().to_owned());
+        match folder.filter(|folder| std::fs::create_dir_all(folder).is_ok()) {
+            Some(folder) => options.store = Arc::new(FileStore::new(folder.join("credentials.json"))),
+            None => tracing::debug!("[{server}] access tokens are not stored: there is no home directory"),
+        }
     }
     Ok(Arc::new(OAuthClient::new(url, options)?))
 }

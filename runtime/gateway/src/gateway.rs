@@ -54,6 +54,11 @@ impl Gateway {
             let why = "http.redis: this program does not support it; the command needs the feature `redis`".to_owned();
             return Err(ConfigError::Contradiction(why));
         }
+        if stores.is_some() && config.has_scopes() {
+            let why = "rules with `scopes` do not work with several replicas: a replica that gets a legacy request from \
+                       another one does not know the caller's scopes";
+            return Err(ConfigError::Contradiction(why.to_owned()));
+        }
         let mut ours = LocalInfo::new("mcpgen-gateway", env!("CARGO_PKG_VERSION"))
             .capability("tools", json!({ "listChanged": true }))
             .capability("prompts", json!({ "listChanged": true }))

@@ -1,6 +1,7 @@
 //! Serves the gateway over HTTP.
 
 use std::future::Future;
+use std::io;
 use std::net::TcpListener;
 
 use axum::extract::Request;
@@ -64,7 +65,10 @@ impl Gateway {
         let serve_metrics = async {
             let Some(address) = settings.metrics else { return std::future::pending().await };
             let app = axum::Router::new().route("/metrics", metrics);
-            listen(TcpListener::bind(address)?, app, &endpoint, std::future::pending()).await
+            let listener = TcpListener::bind(address).map_err(|why| {
+                io::Error::new(why.kind(), format!("cannot listen on http.metrics, {address}: {why}"))
+            })?;
+            listen(listener, app, &endpoint, std::future::pending()).await
         };
         tokio::select! {
             served = listen(listener, app, &endpoint, shutdown) => Ok(served?),

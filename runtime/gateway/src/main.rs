@@ -15,7 +15,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt as _, StreamExt as _};
-use mcpgen_gateway::{CheckedServer, Config, ConfigError, Gateway, Http, PATH, ServerConfig, Stores};
+use mcpgen_gateway::{CheckedServer, Config, ConfigError, Gateway, Http, OAuth, PATH, ServerConfig, Stores};
 use mcpgen_schema::text::{visible, visible_lines};
 #[cfg(feature = "redis")]
 use mcpgen_sdk::replicas::{RateLimiter, Replicas};
@@ -115,11 +115,13 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(serve) => (serve.read()?, serve.file.folder(), false),
         Command::Check(file) | Command::Pin(file) => (Config::read(&file.config)?, file.folder(), false),
         Command::Bridge(BridgeTarget { url, listen, command }) => {
-            let server = match (url, command.split_first()) {
+            let mut server = match (url, command.split_first()) {
                 (Some(url), _) => ServerConfig::of_url(url),
                 (None, Some((program, arguments))) => ServerConfig::of_command(program, arguments),
                 (None, None) => bail!("write a URL, or `-- COMMAND`"),
             };
+            // Logs a user in, if the server asks for it.
+            server.oauth = url.is_some().then(OAuth::default);
             let mut config = Config::default();
             config.servers.insert("server".to_owned(), server);
             (listen_at(config, *listen), Path::new(""), true)

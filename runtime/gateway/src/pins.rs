@@ -1,6 +1,7 @@
 //! Pins: the servers' tools as they were when someone reviewed them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,9 +53,12 @@ impl Pins {
     /// Reads the pins.
     pub(crate) fn read(pinning: &Pinning, folder: &Path) -> Result<Self, ConfigError> {
         let path: PathBuf = folder.join(&pinning.file);
-        let text = std::fs::read(&path).map_err(|source| ConfigError::Open { path: path.clone(), source })?;
-        let PinFile(servers) = serde_json::from_slice(&text)
-            .map_err(|error| ConfigError::Invalid { path: path.clone(), why: error.to_string() })?;
+        let invalid = |why| ConfigError::Invalid { path: path.clone(), why };
+        let text = std::fs::read(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => invalid("there are no pins yet; `mcpgen-gateway pin` writes them".to_owned()),
+            _ => ConfigError::Open { path: path.clone(), source },
+        })?;
+        let PinFile(servers) = serde_json::from_slice(&text).map_err(|error| invalid(error.to_string()))?;
         let by_name = |tools: Vec<Value>| tools.into_iter().map(|tool| (name_of(&tool).to_owned(), tool)).collect();
         let pinned = servers.into_iter().map(|(server, tools)| (server, by_name(tools))).collect();
         Ok(Self { when_changed: pinning.when_changed, pinned, known: Mutex::default() })

@@ -33,13 +33,19 @@ fn explains_what_is_wrong() {
         ("[prompts.annotations]\nread_only = true\n[servers.a]\ncommand = 'x'", "only `tools` can have `annotations`"),
         ("import = ['desktop.json']\n[servers.a]\ncommand = 'x'", "several servers have the name `a`"),
         ("import = ['missing.json']", "cannot open"),
+        ("[pins]\nfile = 'none.json'\n[servers.a]\ncommand = 'x'", "`mcpgen-gateway pin` writes them"),
+        (
+            "[authorization]\nresource = 'https://a.example/mcp'\nissuer = 'https://b.example'\n[servers.a]\ncommand = 'x'",
+            "[authorization] needs [http]",
+        ),
         (
             "[http]\nlisten = '127.0.0.1:0'\nredis = 'redis://:p@h'\n[servers.a]\ncommand = 'x'",
             "http.redis: the URL contains a password",
         ),
     ] {
         fs::write(&path, text).expect("written");
-        let error = error_chain(&Config::read(&path).expect_err(text));
+        let gateway = Config::read(&path).and_then(|config| Gateway::new(config, folder.path()));
+        let error = error_chain(&gateway.expect_err(text));
         assert!(error.contains(expected), "{text}\n{error}");
     }
 }
@@ -51,11 +57,13 @@ fn reads_files_of_desktop_clients() {
     let text = r#"{ "other": 1, "mcpServers": {
         "My Files": { "command": "npx", "args": ["${MCPGEN_GATEWAY_NOTHING:-x}"], "env": { "API_TOKEN": "s" }, "autoApprove": [] },
         "off": { "command": "x", "disabled": true },
+        "21st": { "url": "https://example.com/mcp" },
         "web": { "type": "http", "url": "https://example.com/mcp", "headers": { "X": "y" } }
     } }"#;
     fs::write(&path, text).expect("written");
     let config = Config::read(&path).expect("a configuration");
-    assert_eq!(config.servers.keys().collect::<Vec<_>>(), ["My-Files", "web"]);
+    assert_eq!(config.servers.keys().collect::<Vec<_>>(), ["My-Files", "server21st", "web"]);
+    assert_eq!(["server21st", "web"].map(|name| config.servers[name].oauth.is_some()), [true, false]);
     let files = &config.servers["My-Files"];
     assert_eq!(files.args, ["x"]);
     assert_eq!(files.env["API_TOKEN"], Setting::Plain("s".to_owned()));

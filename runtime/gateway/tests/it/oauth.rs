@@ -3,12 +3,15 @@
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcpgen_auth::client::{Grant, OAuthClient, OAuthOptions, RegisteredClient};
 use mcpgen_auth::server::{Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
-use mcpgen_gateway::{Config, Gateway, Http, ServerConfig};
+use mcpgen_cluster::{InMemoryRateLimiter, MemoryHub};
+use mcpgen_gateway::{Config, Gateway, Http, ServerConfig, Stores};
 use mcpgen_sdk::http::client::{ClientOptions, ConnectHttp};
 use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
+use mcpgen_sdk::replicas::{RateLimiter, Replicas};
 use mcpgen_sdk::{Client, Context, Server};
 use mcpgen_types::Revision;
 use serde_json::json;
@@ -61,6 +64,24 @@ async fn gets_access_tokens_for_a_server() {
     assert_eq!(grants, 1);
 }
 
+/// The command prints a page, at which the user logs in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bridge_logs_a_user_in() {
+    let authorization_server = AuthorizationServer::start(300).await;
+    let url = protected_server(authorization_server.issuer()).await;
+    let home = tempfile::tempdir().expect("a folder");
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpgen-gateway"));
+    command.args(["bridge", &url]).env("HOME", home.path()).env("XDG_DATA_HOME", home.path());
+    let client = client(Revision::V2025_11_25).on_stderr(|line| {
+        if let Some((_, page)) = line.split_once("open this page to log in: ") {
+            tokio::spawn(reqwest::get(page.to_owned()));
+        }
+    });
+    let client = in_time(client.connect_command(command)).await.expect("a connection");
+    assert_eq!(text(&client, "whoami").await, "alice");
+    assert!(authorization_server.log().contains(&"authorize read".to_owned()), "{:?}", authorization_server.log());
+}
+
 /// Connects a client with an access token for these scopes.
 async fn with_scopes(url: &str, issuer: &str, scopes: &[&str], revision: Revision) -> Client {
     let mut options = OAuthOptions::new("in front", Grant::ClientCredentials);
@@ -86,7 +107,12 @@ async fn callers_see_what_their_scopes_allow() {
     let authorization = json!({ "resource": url, "issuer": issuer, "scopes": ["read"] });
     config.authorization = Some(serde_json::from_value(authorization).expect("settings"));
     config.tools = serde_json::from_value(json!({ "scopes": { "b__*": ["write"] } })).expect("rules");
-    let gateway = Gateway::new(config, Path::new("")).expect("a gateway");
+    let gateway = Gateway::new(config.clone(), Path::new("")).expect("a gateway");
+    // Another replica would not know the scopes.
+    let limiter = |calls| Arc::new(InMemoryRateLimiter::new(calls, Duration::from_secs(60))) as Arc<dyn RateLimiter>;
+    let replicas = Replicas::new(MemoryHub::new(100, 1 << 20).replica());
+    let replica = Gateway::with_stores(config, Path::new(""), Some(Stores { replicas, limiter: Arc::new(limiter) }));
+    assert!(replica.expect_err("scopes").to_string().contains("do not work with several replicas"));
     let serving = gateway.clone();
     tokio::spawn(async move { serving.serve_http(listener, &http, std::future::pending()).await });
     for revision in ERAS {

@@ -47,11 +47,8 @@ pub fn render(report: &Report, examples: &[Example]) -> String {
             let _ = writeln!(text, "\n### {area}\n");
             for judged in entries {
                 let finding = &judged.finding;
-                let message = prose(&message(finding));
-                let _ = match who(report.subject, action, finding) {
-                    Some(who) => writeln!(text, "- {who}: {message}."),
-                    None => writeln!(text, "- {}.", capitalized(&message)),
-                };
+                let who = who(report.subject, action, finding).map_or(String::new(), |who| format!("{who}: "));
+                let _ = writeln!(text, "- {who}{}.", prose(&message(finding)));
             }
         }
     }
@@ -103,11 +100,6 @@ fn action_of(subject: Subject, finding: &Finding) -> Action {
         Action::Send if is_in_result => Action::Use,
         action => action,
     }
-}
-
-fn capitalized(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Returns who has to act.
