@@ -262,7 +262,7 @@ impl Relay {
     ///
     /// # Errors
     ///
-    /// Fails if the call to a legacy server fails. A modern server is told the level in each request.
+    /// Fails if the call to a legacy server fails. A modern server gets the level with each request.
     pub async fn set_log_level(&self, level: Level) -> Result<(), CallError> {
         match self.server.revision().is_legacy() {
             true => self.server.set_level(level).await,

@@ -1,5 +1,7 @@
 //! Connects to the servers of the configuration.
 
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use mcpgen_sdk::{CallError, Client, ClientBuilder};
 use mcpgen_types::{JsonObject, Revision};
 use parking_lot::Mutex;
 use tokio::process::Command;
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tower::BoxError;
 
@@ -36,6 +39,8 @@ pub(crate) struct Upstream {
     revision: Mutex<Option<Revision>>,
     /// Gets access tokens, for all clients.
     authorization: Mutex<Option<Arc<dyn Authorize>>>,
+    /// Whether a user has been asked to log in.
+    asks_for_login: Arc<AtomicBool>,
 }
 
 /// The tasks that end the processes of servers.
@@ -43,8 +48,8 @@ pub(crate) type Processes = TaskTracker;
 
 impl Upstream {
     pub(crate) fn new(name: &str, config: ServerConfig) -> Self {
-        let (name, lists) = (name.into(), Mutex::default());
-        Self { name, config, lists, revision: Mutex::default(), authorization: Mutex::default() }
+        let (lists, revision, authorization) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { name: name.into(), config, lists, revision, authorization, asks_for_login: Arc::default() }
     }
 
     /// Returns whether `config` has the same connection settings.
@@ -66,15 +71,16 @@ impl Upstream {
 
     /// Connects a client.
     pub(crate) async fn connect(&self, client: ClientBuilder, processes: &Processes) -> Result<Client, BoxError> {
-        let mut limit = self.config.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from_secs);
-        if self.config.oauth.as_ref().is_some_and(|oauth| oauth.client_id.is_none()) {
-            limit += LOGIN_TIMEOUT;
-        }
+        let limit = self.config.connect_timeout.map_or(CONNECT_TIMEOUT, Duration::from_secs);
         let known = *self.revision.lock();
         let client = client.options(|options| options.known_revision = known);
-        let connected = tokio::time::timeout(limit, self.connect_with(client, processes)).await;
-        let timeout = CallError::Timeout { request: "connecting".to_owned(), limit };
-        let connected = connected.unwrap_or_else(|_| Err(timeout.into()));
+        let mut connecting = pin!(self.connect_with(client, processes));
+        let connected = match timeout(limit, &mut connecting).await {
+            Err(_) if self.asks_for_login.load(Ordering::Relaxed) => timeout(LOGIN_TIMEOUT, connecting).await,
+            connected => connected,
+        };
+        let late = CallError::Timeout { request: "connecting".to_owned(), limit };
+        let connected = connected.unwrap_or_else(|_| Err(late.into()));
         // Forgotten after a failure, because an upgraded server may have another revision.
         *self.revision.lock() = connected.as_ref().ok().map(Client::revision);
         connected
@@ -112,13 +118,18 @@ impl Upstream {
         let Some(oauth) = &self.config.oauth else { return Ok(None) };
         let mut shared = self.authorization.lock();
         if shared.is_none() {
-            *shared = Some(authorization(&self.name, url, oauth)?);
+            *shared = Some(authorization(&self.name, url, oauth, &self.asks_for_login)?);
         }
         Ok(shared.clone())
     }
 }
 
-fn authorization(server: &str, url: &str, oauth: &OAuth) -> Result<Arc<dyn Authorize>, BoxError> {
+fn authorization(
+    server: &str,
+    url: &str,
+    oauth: &OAuth,
+    asks_for_login: &Arc<AtomicBool>,
+) -> Result<Arc<dyn Authorize>, BoxError> {
     const NAME: &str = "mcpgen-gateway";
     let OAuth { client_id, client_secret, issuer, scopes } = oauth;
     let client = client_id.as_ref().map(|id| match (client_secret, issuer) {
@@ -126,25 +137,21 @@ fn authorization(server: &str, url: &str, oauth: &OAuth) -> Result<Arc<dyn Autho
         (_, Some(issuer)) => Ok(RegisteredClient::public(id).of_issuer(issuer)),
         (_, None) => Ok::<_, BoxError>(RegisteredClient::public(id)),
     });
-    let has_secret = client_secret.is_some();
-    let grant = match has_secret {
-        true => Grant::ClientCredentials,
-        false => {
-            let server = server.to_owned();
-            Grant::AuthorizationCode(Arc::new(Loopback::new(move |url| {
-                tracing::warn!("[{server}] open this page to log in: {url}");
-                Ok(())
-            })))
-        }
-    };
-    let mut options = OAuthOptions::new(NAME, grant);
+    let mut options = OAuthOptions::new(NAME, Grant::ClientCredentials);
     (options.client, options.scopes) = (client.transpose()?, scopes.clone());
-    if !has_secret {
+    if client_secret.is_none() {
         let folder = ProjectDirs::from("", "", NAME).map(|folders| folders.data_local_dir().to_owned());
-        match folder.filter(|folder| std::fs::create_dir_all(folder).is_ok()) {
-            Some(folder) => options.store = Arc::new(FileStore::new(folder.join("credentials.json"))),
-            None => tracing::debug!("[{server}] access tokens are not stored: there is no home directory"),
+        let folder = folder.filter(|folder| std::fs::create_dir_all(folder).is_ok());
+        let note = if folder.is_some() { "" } else { " (after each start: there is no home directory for tokens)" };
+        if let Some(folder) = folder {
+            options.store = Arc::new(FileStore::new(folder.join("credentials.json")));
         }
+        let (server, asks_for_login) = (server.to_owned(), Arc::clone(asks_for_login));
+        options.grant = Grant::AuthorizationCode(Arc::new(Loopback::new(move |url| {
+            asks_for_login.store(true, Ordering::Relaxed);
+            tracing::warn!("[{server}] open this page to log in{note}: {url}");
+            Ok(())
+        })));
     }
     Ok(Arc::new(OAuthClient::new(url, options)?))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpgen_auth::client::{Grant, OAuthClient, OAuthOptions, RegisteredClient};
 use mcpgen_auth::server::{Identity, JwtVerifier, ProtectedResource, ResourceOptions, ScopePolicy};
 use mcpgen_cluster::{InMemoryRateLimiter, MemoryHub};
-use mcpgen_gateway::{Config, Gateway, Http, ServerConfig, Stores};
+use mcpgen_gateway::{Config, Gateway, Http, OAuth, ServerConfig, Stores};
 use mcpgen_sdk::http::client::{ClientOptions, ConnectHttp};
 use mcpgen_sdk::http::server::{EndpointOptions, ServeHttp};
 use mcpgen_sdk::replicas::{RateLimiter, Replicas};
@@ -80,6 +80,19 @@ async fn a_bridge_logs_a_user_in() {
     let client = in_time(client.connect_command(command)).await.expect("a connection");
     assert_eq!(text(&client, "whoami").await, "alice");
     assert!(authorization_server.log().contains(&"authorize read".to_owned()), "{:?}", authorization_server.log());
+}
+
+/// Only a server that asks for a login gets the time that a user needs for it.
+#[tokio::test]
+async fn a_server_that_does_not_answer_delays_nothing() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut server = ServerConfig::of_url(format!("http://{}/mcp", silent.local_addr().expect("an address")));
+    (server.oauth, server.connect_timeout) = (Some(OAuth::default()), Some(1));
+    let mut config = Config::default();
+    config.servers.insert("silent".to_owned(), server);
+    let checked = in_time(gateway(config).check()).await;
+    let why = checked[0].outcome.as_ref().expect_err("no answer");
+    assert!(why.contains("connecting"), "{why}");
 }
 
 /// Connects a client with an access token for these scopes.

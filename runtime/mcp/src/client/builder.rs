@@ -135,7 +135,7 @@ impl ClientBuilder {
     }
 
     /// Handles log messages from the server at this level and above. In 2026-07-28 every request carries the level. A
-    /// legacy server that declares the `logging` capability is told the level once, when the client connects.
+    /// legacy server that declares the `logging` capability gets the level once, when the client connects.
     pub fn on_log<F, Fut>(mut self, level: Level, handler: F) -> Self
     where
         F: Fn(LoggingMessageNotificationParams) -> Fut + Send + Sync + 'static,

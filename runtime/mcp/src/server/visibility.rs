@@ -95,7 +95,7 @@ impl<'a> Viewer<'a> {
     }
 }
 
-/// The items that a change is about. Callers who see none of them are not notified. If there are none, everyone is.
+/// The items that a change is about. Callers who see none of them are not notified. Without items, everyone is.
 #[derive(Clone, Default)]
 pub(super) struct Affected(pub(super) Vec<Arc<dyn Visible>>);
 

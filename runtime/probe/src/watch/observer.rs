@@ -286,7 +286,7 @@ fn beginning(text: &str) -> String {
 }
 
 fn quoted_beginning(bytes: &[u8]) -> String {
-    // `quoted` shows only the beginning, so a long line need not be decoded as a whole.
+    // `quoted` shows only the beginning, so a long line does not have to be decoded as a whole.
     quoted(&String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes)))
 }
 

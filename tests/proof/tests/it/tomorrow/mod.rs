@@ -60,7 +60,7 @@ fn a_new_revision_needs_no_change_of_the_runtime() {
             assert!(status.expect("a program").success(), "{program:?} {arguments:?}");
         };
         run(env!("CARGO").as_ref(), &[&["build"], &built[..]].concat());
-        run(target.join("debug/tomorrow").as_ref(), &[]);
+        run(target.join(format!("debug/tomorrow{}", env::consts::EXE_SUFFIX)).as_ref(), &[]);
         let all_revisions = ["--", "bridge::", "server::", "client_methods::all_methods_work_in_every_revision"];
         run(env!("CARGO").as_ref(), &[&["test"], &built[..], &all_revisions].concat());
     }
